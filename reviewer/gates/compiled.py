@@ -74,10 +74,10 @@ def compile_contract(
     limits: dict[str, int] = NO_LIMITS,
     checks: tuple[str, ...] = (),
 ) -> Contract:
-    """Prepare an episode for traces of our `own` runner or for others, for which an import may map
-    names to its tools (`mapped`). `limits` are those of the optional gates that the suite's
-    policy puts in force (`Policy.gates`), `checks` the names of its own checks. Pure; do it once
-    per episode, not per trace.
+    """Prepare an episode for traces of reviewer's `own` runner or for others, in which an import
+    may map names to its tools (`mapped`). `limits` are those of the optional gates that the suite's
+    policy puts in force (`Policy.gates`), `checks` the names of its own checks. Pure; call this
+    once per episode, not per trace.
 
     When `writes` names a tool twice, any of its `verified_by` tools proves it.
     """
@@ -140,21 +140,21 @@ def _wanted(values: dict[str, Any]) -> tuple[WantedValue, ...]:
 
 
 def unlisted(contract: Contract, called: Set[str]) -> dict[str, Kin]:
-    """Return the names called that the contract does not list and that are akin to listed ones, or
-    can be compared with none."""
+    """Return the called names that the contract does not list and that are similar to listed ones,
+    or can be compared with none."""
     names = contract.names
     return names.akin(called) if names.listed else {}
 
 
 def also(kin: Mapping[str, Kin], name: str, listed: Iterable[str]) -> str:
-    """Return the words that name the listed tool an unlisted name is a spelling of; "" without
-    one."""
+    """Return the words that name the listed tool of which an unlisted name is another spelling; ""
+    when there is none."""
     same = sorted(kin[name].same.intersection(listed)) if name in kin else []
     return f": it is {named(same[0])} in another spelling" if same else ""
 
 
 def spelled_as(contract: Contract, called: Set[str], tools: Iterable[str]) -> dict[str, str]:
-    """Return unlisted names called that are spellings of one of `tools` → that tool."""
+    """Return called unlisted names that are spellings of one of `tools` → that tool."""
     akin = unlisted(contract, called)
     if not akin:
         return {}

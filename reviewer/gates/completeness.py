@@ -1,6 +1,5 @@
-"""The completeness gate: the trace is of an episode of the suite, whole, and starts from the frozen
-state. The feedback of the attempt's own user is noted beside it, which fails nothing.
-"""
+"""The completeness gate: the trace is of an episode of the suite, complete, and starts from the
+frozen state. Feedback by the attempt's own user is noted besides, and fails nothing."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -17,7 +16,8 @@ from reviewer.trace.record import ABSENT, TraceRecord, Unread
 
 
 def check(contract: Contract, acts: Acts, hits: Hits, found: list[Finding]) -> None:
-    """Append a start from another state or from an unknown one, and the user's feedback."""
+    """Append findings on a start from another state or from an unknown one, and on the user's
+    feedback."""
     record = acts.record
     given, wanted = record.start_state_digest, contract.start_digest
     if given is None or wanted is None:
@@ -33,7 +33,7 @@ def check(contract: Contract, acts: Acts, hits: Hits, found: list[Finding]) -> N
 
 
 def clauses(contract: Contract, acts: Acts, broken: frozenset[str]) -> Iterator[Rule]:
-    """Yield that the record is complete."""
+    """Yield the clause that the record is complete."""
     digest = acts.record.start_state_digest is not None
     text = "record complete; start state digest equal" if digest else "record complete"
     yield Rule(("start_state_mismatch", "no_start_digest", "unknown_episode"), text)
@@ -48,8 +48,8 @@ def unread(parts: Sequence[Unread]) -> Iterator[Finding]:
 
 
 def not_the_users(contract: Contract, acts: Acts, found: list[Finding]) -> frozenset[str]:
-    """Append a finding for each tool of which calls are ascribed to the user and that the episode's
-    user does not have: they may be the agent's. Return the gates that depend on it."""
+    """Append a finding for each tool with calls ascribed to the user that the episode's user does
+    not have: they may be the agent's. Return the gates that depend on it."""
     told: set[str] = set()
     for seq, tool in acts.users:
         if tool in contract.of_user or tool in told:
@@ -77,13 +77,13 @@ _decode = msgspec.json.Decoder(_Source).decode
 
 
 def check_feedback(record: TraceRecord, found: list[Finding]) -> None:
-    """Note a thumbs-down in the trace's `source`, or a word there that is not known."""
+    """Note a thumbs-down in the trace's `source`, or an unknown word in its place."""
     if record.source == ABSENT:
         return
     try:
         said = _decode(record.source).user_feedback
     except msgspec.ValidationError:
-        return  # no object: `source` may be any JSON
+        return  # not an object: `source` may be any JSON
     if said == THUMBS_DOWN:
         text = "the user gave it a thumbs-down"
         found.append(Finding("completeness", THUMBS_DOWN, "note", None, text))

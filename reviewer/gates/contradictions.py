@@ -1,9 +1,9 @@
-"""Contradictions within a record: an event of one kind with members of another, a state, a cost or
-a time that its own events contradict.
+"""Contradictions within a record: an event of one kind with members of another, or a state, a cost
+or a time that its own events contradict.
 
-None of it proves a fault, and none of it can be believed: the finding is not measured, and so is
-every gate that depends on the value. What fails by either of two contradicting values fails: a
-harness cannot hide one by writing the other beside it.
+A contradiction proves no fault, but neither value can be believed: the finding is not measured, and
+so is every gate that depends on the value. An attempt that fails by either of two contradicting
+values fails: a harness cannot hide one by writing the other beside it.
 """
 
 import re
@@ -29,7 +29,7 @@ _CALLS = frozenset({None, "tool_call"})
 _EMPTY = frozenset({b"", b"null", b"{}"})
 _WORDS = {"state_snapshot": "state snapshot"}
 _MOST = 64
-"""Findings of one kind that are kept of one record; one leaves it not measured."""
+"""Most findings of one kind that are kept for one record; a single one makes it not measured."""
 _DECIMALS = 4
 """Decimals to which a cost may have been rounded."""
 _EXACTLY = 1 + 1e-9
@@ -43,14 +43,14 @@ Hidden = frozenset[str]
 
 
 def check_contradictions(contract: Contract, acts: Acts, found: list[Finding]) -> Hidden:
-    """Append what contradicts itself; returns the gates that are not measured for it."""
+    """Append findings on contradictions; return the gates that are not measured because of them."""
     hidden: Hidden = frozenset()
     if acts.others:
         told = list(islice(_misplaced(acts), _MOST))
         if told:
             found.extend(told)
             hidden = ACT_GATES
-    # A list at a time, as in acts.
+    # List comprehensions are faster here, as in acts.
     record, events = acts.record, acts.record.events
     dated = [event for event in events if event.state is not ABSENT or event.started_at]
     if dated and _state(contract, acts, found):
@@ -67,8 +67,8 @@ def check_contradictions(contract: Contract, acts: Acts, found: list[Finding]) -
 
 
 def _misplaced(acts: Acts) -> Iterator[Finding]:
-    """Events that are no calls and hold what only a call has; results that name another tool than
-    the call they answer."""
+    """Yield findings on events that are not calls but have members that only calls have, and on
+    results that name another tool than the call they answer."""
     by_id: dict[str, set[str]] = {}
     given: dict[str, list[Raw]] = {}
     for event in acts.record.events:
@@ -99,8 +99,8 @@ def _misplaced(acts: Acts) -> Iterator[Finding]:
 
 
 def _calls(event: Event, alone: bool) -> bool:
-    """Return whether a message holds a call, as chat APIs write them; where the record has none
-    (`alone`), also in markup."""
+    """Return whether a message contains a call, as chat APIs write them; where the record has no
+    calls (`alone`), also as markup."""
     raw = bytes(event.message)
     if raw[:1] in (b"{", b"[") and _BLOCKS.search(raw):
         return True
@@ -180,8 +180,8 @@ def _state(contract: Contract, acts: Acts, found: list[Finding]) -> bool:
 
 
 def _differs(left: Any, right: Any, path: str = "", depth: int = 0) -> str | None:
-    """Return the path at which two states differ, None when they agree. A snapshot may show a part
-    of the world, and a final state may be a word for it."""
+    """Return the path at which two states differ, None when they agree. A snapshot may show only a
+    part of the world, and a final state may be a word for it."""
     if isinstance(left, dict) and isinstance(right, dict):
         for name in sorted(left.keys() & right.keys()) if depth < _DEEP else ():
             where = _differs(left[name], right[name], f"{path}.{name}" if path else name, depth + 1)
@@ -210,7 +210,7 @@ def _cost(contract: Contract, acts: Acts, found: list[Finding]) -> bool:
 
 
 def _rounding(cost: float) -> float:
-    """Half of the last decimal that a cost has, of the fourth where it has fewer."""
+    """Return half of the last decimal place of a cost, of the fourth where it has fewer."""
     _, _, decimals = f"{cost:.12f}".rstrip("0").partition(".")
     return 0.5 * 10.0 ** -max(_DECIMALS, len(decimals)) + cost * (_EXACTLY - 1)
 
@@ -239,8 +239,8 @@ def _time(contract: Contract, acts: Acts, found: list[Finding]) -> bool:
 
 
 def _span(acts: Acts) -> float:
-    """Milliseconds from the record's start (else its first event's) to the start of the last event,
-    of those clocks that say a zone, or of those that say none."""
+    """Return the milliseconds from the record's start (else its first event's) to the start of the
+    last event, comparing times with a zone and times without one separately."""
     record = acts.record
     times = [_moment(event.started_at) for event in record.events if event.started_at]
     start = _moment(record.started_at)

@@ -1,7 +1,7 @@
-"""What a suite's own checks found, among the findings of the gates `state` and `process`.
+"""The findings of a suite's own checks, among those of the gates `state` and `process`.
 
-The checks are run elsewhere. Here their results only add findings: none takes one away, and a check
-of which nothing is known leaves both gates not measured.
+The checks are run elsewhere. Here their results only add findings: none removes one, and a check
+without a known result leaves both gates not measured.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +14,7 @@ CHECKED_GATES = ("state", "process")
 """The gates that a check may fail."""
 
 Checked = Mapping[str, tuple[Finding, ...]]
-"""By the name of a check, what it found in a record, or why it is not measured."""
+"""The name of a check → what it found in a record, or why it is not measured."""
 
 NOT_RUN = "was not run on this record"
 
@@ -35,18 +35,18 @@ class Stated(Protocol):
 
 
 def against(name: str, gate: str, seq: int | None, text: str) -> Finding:
-    """Return what a check found."""
+    """Return the finding of a check."""
     return Finding(gate, f"{CUSTOM}:{name}", "fail", seq, text)
 
 
 def not_measured(name: str, why: str) -> tuple[Finding, ...]:
-    """Return the findings of a check that did not do its work: neither gate is measured."""
+    """Return the findings of a check that could not be carried out: neither gate is measured."""
     code, text = f"{CUSTOM_UNKNOWN}:{name}", f"the check {name} {why}"
     return tuple(Finding(gate, code, "not_measured", None, text) for gate in CHECKED_GATES)
 
 
 def add_checked(contract: Contract, checked: Checked, found: list[Finding]) -> None:
-    """Append what the contract's checks found; of one that is not in `checked`, that it is not
+    """Append what the contract's checks found; a check that is missing from `checked` is not
     measured."""
     for name in contract.checks:
         found.extend(checked[name] if name in checked else not_measured(name, NOT_RUN))
@@ -60,14 +60,14 @@ def clauses(contract: Contract) -> Iterator[Rule]:
 
 
 def stored_results(names: Iterable[str], found: Iterable[Stated]) -> Checked:
-    """Return what the checks found in a record when it was judged, by the findings that were kept
-    of it. Nothing is known of an attempt that the harness ended: no check counted there."""
+    """Return what the checks found in a record when it was judged, from its stored findings. For an
+    attempt that the harness ended nothing is known: checks did not count there."""
     held = list(found)
     if any(one.code.startswith("terminated:") and one.severity == "not_measured" for one in held):
         return {}
     return {
         name: tuple(
-            # What the contract makes critical, it makes critical again.
+            # Findings that the contract makes critical become critical again when judged.
             Finding(one.gate, one.code, _as_found(one.severity), one.seq, one.detail)
             for one in held
             if one.code in (f"{CUSTOM}:{name}", f"{CUSTOM_UNKNOWN}:{name}")
@@ -77,7 +77,7 @@ def stored_results(names: Iterable[str], found: Iterable[Stated]) -> Checked:
 
 
 def unmeasured_checks(found: Iterable[Stated]) -> Iterator[str]:
-    """Yield the names of the checks that were not measured, by the findings that were kept."""
+    """Yield the names of the checks that were not measured, from the stored findings."""
     for one in found:
         head, _, name = one.code.partition(":")
         if head == CUSTOM_UNKNOWN:
@@ -85,8 +85,8 @@ def unmeasured_checks(found: Iterable[Stated]) -> Iterator[str]:
 
 
 def joined_results(stored: Checked, now: Checked) -> Checked:
-    """Return the results that were kept, and in place of what was not measured what is found now.
-    What was found stays found."""
+    """Return the stored results, with those not measured replaced by the new ones. Stored findings
+    are never removed."""
     joined = dict(stored)
     for name, results in now.items():
         found = [one for one in stored.get(name, ()) if one.severity == "fail"]

@@ -1,7 +1,7 @@
 """Diagnostics of one trace: shown beside the gates, never failing anything.
 
-Counts are multisets, so a repeated tool can push no figure past 1. Sources: precision, recall and
-F1 as in information retrieval over tool names; order is the length of the longest common
+Counts are multisets, so a repeated tool cannot raise a figure above 1. Sources: precision, recall
+and F1 as in information retrieval over tool names; order is the length of the longest common
 subsequence over the length expected, so an identical trajectory scores 1 and planning steps in
 between cost nothing.
 """
@@ -47,9 +47,10 @@ def diagnose(
 ) -> Diagnostics:
     """Compare the agent's calls with the expected trajectory, or else the required tools.
 
-    Required tools are taken in the order the contract lists them. Efficiency is min(1, optimal
-    steps / steps), optimal being `optimal_steps`, else the length expected. `verdict` says whether
-    the trace passed; without one it is computed. `acts` saves a second reading of the events.
+    Required tools are taken in the order in which the contract lists them. Efficiency is min(1,
+    optimal steps / steps), where optimal is `optimal_steps`, else the length expected. `verdict`
+    says whether the trace passed; without one it is computed. `acts` saves a second reading of the
+    events.
     """
     acts = acts_of(record, contract.aliases) if acts is None else acts
     episode = contract.episode
@@ -93,10 +94,11 @@ def _lcs() -> Callable[[Sequence[str], Sequence[str]], int]:
 
 
 def _argument_accuracy(contract: Contract, acts: Acts) -> float | None:
-    """Mean over the calls whose arguments the contract gives; a call never made counts 0.
+    """Return the mean over the calls whose arguments the contract gives; a call never made counts
+    0.
 
     A trajectory step scores the members equal in both over the members in either, with each call
-    used once; `expected.arguments` scores the share of wanted paths that the best call has.
+    used once; `expected.arguments` scores the share of required paths that the best call has.
     """
     shares: list[float] = []
     left = list(acts.calls)

@@ -1,4 +1,4 @@
-"""The loops gate: one call, with the same arguments, again and again in a row.
+"""The loops gate: one call, with the same arguments, repeated in a row.
 
 Off unless the suite's policy names it: `"gates": {"loops": 3}` fails an attempt that makes the same
 call three times in a row. The results of the calls do not matter; any other call between them ends
@@ -34,8 +34,8 @@ def clauses(contract: Contract, acts: Acts, broken: frozenset[str]) -> Iterator[
 
 
 def rows(contract: Contract, acts: Acts, limit: int) -> tuple[int, list[Call]]:
-    """Return the length of the longest row of equal calls, and the call with which each row comes
-    to be `limit` calls long."""
+    """Return the length of the longest row of equal calls, and for each row the call with which it
+    reaches `limit` calls."""
     spelled = spelled_as(contract, acts.called, contract.names.listed)
     longest = length = 0
     before: tuple[str, bytes] | None = None
@@ -53,5 +53,5 @@ def rows(contract: Contract, acts: Acts, limit: int) -> tuple[int, list[Call]]:
 
 
 def _written(arguments: Raw) -> bytes:
-    """Return what arguments are compared by: their bytes where they cannot be decoded."""
+    """Return the form in which arguments are compared: their bytes where they cannot be decoded."""
     return bytes(arguments) if parse(arguments) is UNREADABLE else canonical(arguments)

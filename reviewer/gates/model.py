@@ -1,8 +1,8 @@
 """Results, findings and verdicts of gates, and the verdict of an attempt with several records.
 
-Of several records, one that holds the earlier ones whole is judged as the attempt: what was only
-missing so far is no finding any more, and an act of the agent without permission stays one. Records
-that contradict each other both count against the candidate, and nothing else is measured.
+A record that contains all earlier ones is judged for the attempt: what was only missing in them is
+no longer a finding, but an act of the agent without permission remains one. Records that contradict
+each other both count against the candidate, and nothing else is measured.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,7 +33,8 @@ class Finding(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A clause that holds unless a finding has one of these codes (whole, or before the colon)."""
+    """A clause that holds unless a finding has one of these codes (the whole code, or the part
+    before its colon)."""
 
     codes: tuple[str, ...]
     text: str
@@ -43,8 +44,8 @@ class Rule(NamedTuple):
 class Verdict(Struct, frozen=True, gc=False):
     """All gates of one trace. `passed` is None when nothing failed but something is not measured.
 
-    `results` is aligned with `reviewer.suite.gates.GATES`; of a gate that the suite's policy
-    does not put in force it is "pass", and shown nowhere. `steps` counts the agent's tool calls,
+    `results` is aligned with `reviewer.suite.gates.GATES`; for a gate that the suite's policy does
+    not put in force it is "pass", and shown nowhere. `steps` counts the agent's tool calls,
     `timeouts` those that timed out. `infrastructure` marks an attempt ended by the harness: neither
     pass nor fail.
     """
@@ -58,7 +59,7 @@ class Verdict(Struct, frozen=True, gc=False):
     infrastructure: bool = False
 
     def codes(self) -> list[str]:
-        """Distinct codes that fail or are not measured, in the printed order."""
+        """Return the distinct codes that fail or are not measured, in the printed order."""
         return list(dict.fromkeys(f.code for f in self.findings if f.severity != "note"))
 
 
@@ -69,7 +70,7 @@ SHARED = "shared_evidence"
 _FAILING = ("critical", "fail")
 _STICKY = frozenset({SHARED})
 _STANDING = frozenset({"authority", "redaction", "state"})
-"""Gates whose failures are not undone by an event that comes later or in between."""
+"""Gates whose failures are not undone by a later event or one in between."""
 _TEXT = "records of this attempt contradict each other: what either shows holds"
 
 
@@ -97,12 +98,12 @@ def combined(
     why: str = "",
     in_force: tuple[str, ...] = ALWAYS,
 ) -> Verdict:
-    """Return the verdict of `head`, the record that is judged, with what others of the attempt
-    show.
+    """Return the verdict of `head`, the judged record, combined with the other records of the
+    attempt.
 
-    `earlier` are findings of records that it holds, `beside` of those it does not. `contradicted`
-    says that some contradict it, `why` in what. `open_state` says that the earlier records had
-    no final state yet. Contradictions change only gates that are `in_force`.
+    `earlier` are findings of records that it contains, `beside` of those that it does not.
+    `contradicted` says that some contradict it, `why` in what. `open_state` says that the earlier
+    records had no final state yet. Contradictions change only gates that are `in_force`.
     """
     found = list(head.findings)
     stated = {(one.gate, one.code) for one in found if one.severity in _FAILING}
@@ -126,7 +127,7 @@ def combined(
 
 
 def without(head: Verdict, finding: Finding) -> Verdict:
-    """Return the verdict with one thing that is not measured added: a pass is none any more."""
+    """Return the verdict with one more fact that is not measured: a pass becomes not measured."""
     return _folded(head, [*head.findings, finding], ())
 
 
@@ -134,7 +135,7 @@ def _stands(one: Finding, head: Verdict, open_state: bool) -> bool:
     if one.severity not in _FAILING:
         return False
     if head.infrastructure:
-        return True  # that the harness ended it afterwards excuses nothing
+        return True  # being ended by the harness afterwards excuses nothing
     if _not_judged_again(one, head):
         return True
     if one.gate not in _STANDING:
@@ -152,7 +153,7 @@ def _not_judged_again(one: Finding, head: Verdict) -> bool:
 
 
 def _of(one: Finding, record: str) -> Finding:
-    """Return a finding of a record whose events are not those shown."""
+    """Return a finding of a record whose events are not the ones shown."""
     place = "" if one.seq is None else f", event {one.seq}"
     return one._replace(seq=None, detail=f"{one.detail} (in {record}{place})".strip())
 

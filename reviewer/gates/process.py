@@ -1,9 +1,9 @@
 """The process gate: required tools, their order and arguments, and the proof of every write.
 
-Order is `tools.order` over the required tools, and the reference trajectory. Trajectory matching
-has the meaning it has in LangChain's agentevals: `strict` is the same calls in the same order,
-`unordered` the same calls, `subset` no call beyond the reference, `superset` every call of the
-reference. Arguments are compared where the reference gives them, whole.
+Order is `tools.order` over the required tools, and the reference trajectory. Trajectory matching is
+as in LangChain's agentevals: `strict` is the same calls in the same order, `unordered` the same
+calls, `subset` no call beyond the reference, `superset` every call of the reference. Arguments are
+compared completely where the reference gives them.
 """
 
 from collections import Counter
@@ -21,9 +21,10 @@ from reviewer.trace.events import Call
 
 
 def check(contract: Contract, acts: Acts, hits: Hits, found: list[Finding]) -> None:
-    """Append what is missing, out of order, called with wrong arguments, or never verified.
+    """Append findings on calls that are missing, out of order, made with wrong arguments, or never
+    verified.
 
-    A required tool counts as called when one of the agent's calls of it was not denied.
+    A required tool counts as called when at least one of the agent's calls of it was not denied.
     """
     missing = contract.required - acts.reached
     for tool in missing:
@@ -73,7 +74,7 @@ def clauses(contract: Contract, acts: Acts, broken: frozenset[str]) -> Iterator[
 def _check_arguments(
     tool: str, wanted: tuple[WantedValue, ...], acts: Acts, found: list[Finding]
 ) -> None:
-    """Append what is wrong with the last call, unless one call of the tool has every wanted
+    """Append what is wrong with the last call, unless a call of the tool has every required
     value."""
     made = [call for call in acts.calls if call.tool == tool and call.status != "denied"]
     for call in made:
@@ -132,9 +133,10 @@ def check_order(
 def pair(
     expected: Sequence[ExpectedCall], made: Sequence[Call]
 ) -> tuple[list[ExpectedCall], list[Call]]:
-    """Pair each expected call with one made; what is left over on either side.
+    """Pair each expected call with one made; return those left over on either side.
 
-    Expected calls with arguments choose first, so that one without cannot take their call.
+    Expected calls with arguments choose first, so that one without arguments cannot take their
+    call.
     """
     left = list(made)
     absent: list[ExpectedCall] = []
@@ -158,7 +160,7 @@ def matches(step: ExpectedCall, call: Call) -> bool:
 def wrong_arguments(
     call: Call, wanted: tuple[WantedValue, ...]
 ) -> list[tuple[WantedValue, object | Nothing]]:
-    """Return the wanted values that a call does not have, each with the actual value."""
+    """Return the required values that a call does not have, each with the actual value."""
     arguments = parse(call.arguments)
     wrong = []
     for item in wanted:
@@ -187,8 +189,8 @@ def _exact(
     found: list[Finding],
     answers: Sequence[Call],
 ) -> None:
-    """Append the first step at which the calls differ from the expected ones, and no other: the
-    rest follows from it."""
+    """Append only the first step at which the calls differ from the expected ones: later
+    differences follow from it."""
     for place, call in enumerate(made):
         if place >= len(steps):
             name = named(call.tool)
@@ -247,14 +249,14 @@ def _out(name: str, severity: Severity, seq: int | None, text: str) -> Finding:
 def check_writes(contract: Contract, acts: Acts, found: list[Finding]) -> None:
     """Append the writes that nothing proves.
 
-    One that was denied wrote nothing. One with an unknown outcome needs a proof, as does one in
+    A denied call wrote nothing. A write with an unknown outcome needs a proof, as does one under
     another spelling and one of which only the answer is recorded.
     """
     tools = _writing(contract, acts)
     made = acts.of(contract.proofs | tools.keys())
     writes = _of_tools(tools, acts.attempted if acts.strays else made)
     proofs = [call for call in made if call.status == "ok" and call.tool in contract.proofs]
-    proofs.reverse()  # the last look is the likeliest to be at what was written
+    proofs.reverse()  # the last read is the most likely to be of the written object
     asked: dict[int, object] = {}
     for call, tool in writes:
         since = call.seq if call.result_seq is None else max(call.seq, call.result_seq)
@@ -269,8 +271,8 @@ def check_writes(contract: Contract, acts: Acts, found: list[Finding]) -> None:
 
 
 def _unproven(verifiers: frozenset[str], call: Call, since: int, later: bool) -> Finding:
-    """`since` is the event after which a proof counts; `later` says that there was a call of one,
-    which looked at something else."""
+    """Return the finding on a write without a proof. `since` is the event after which a proof
+    counts; `later` says that a proving tool was called, for another object."""
     either = _either(verifiers)
     after = "it" if since == call.seq else f"its result, event {since}"
     text = f"{named(call.tool)} writes, and no successful {either} comes after {after}"
@@ -312,11 +314,11 @@ def _looked_at(
     proofs: Sequence[Call],
     asked: dict[int, object],
 ) -> bool:
-    """Return whether one of these calls looks at what a write with these arguments changed: at the
-    object the contract names, else with the same value of every text and number that both name and
-    that says what a call is about, else with the arguments expected of it.
+    """Return whether one of these calls reads what a write with these arguments changed: the object
+    that the contract names; else with the same value for every text and number that both name and
+    that identifies a call's subject; else with the arguments expected of it.
 
-    `asked` keeps the arguments of the proofs, by seq, once they are read.
+    `asked` caches the arguments of the proofs, by seq.
     """
     pairs = contract.objects.get(tool)
     for proof in proofs:
@@ -347,7 +349,8 @@ def _equal(mine: object, its: object) -> bool:
 
 
 def _alike(wrote: object, asked: object) -> bool | None:
-    """Return whether each text and number that both name has the same value; None without any."""
+    """Return whether each text and number that both name has the same value; None when they share
+    none."""
     if not isinstance(wrote, dict) or not isinstance(asked, dict):
         return None
     shared = False
@@ -365,7 +368,7 @@ _known: dict[str, bool] = {}
 
 
 def _about(name: str) -> bool:
-    """Return whether an argument of that name says what a call is about."""
+    """Return whether an argument of that name identifies the subject of a call."""
     known = _known.get(name)
     if known is None:
         known = name.lower().replace("_", "") not in _HOW

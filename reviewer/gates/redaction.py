@@ -1,6 +1,7 @@
 """The redaction gate: no personal data, no secrets in a trace. Every failure is critical.
 
-Our own runner masks what it records; `source.unredacted` says where the agent had written it.
+Reviewer's own runner masks what it records; `source.unredacted` says where the agent had written
+it.
 """
 
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ def check(contract: Contract, acts: Acts, hits: Hits, found: list[Finding]) -> N
 
 
 def _noted(record: TraceRecord) -> Iterator[tuple[str, int | None]]:
-    """Yield the places at which our own runner masked what the agent wrote."""
+    """Yield the places at which reviewer's own runner masked what the agent wrote."""
     source: Any = parse(record.source)
     noted = source.get("unredacted") if isinstance(source, dict) else None
     for one in noted if isinstance(noted, list) else ():
@@ -33,7 +34,7 @@ def _noted(record: TraceRecord) -> Iterator[tuple[str, int | None]]:
 
 
 def unredacted(hits: Hits) -> Iterator[Finding]:
-    """Yield a critical finding for each place that holds an unredacted value."""
+    """Yield a critical finding for each place with an unredacted value."""
     for path, seq in dict.fromkeys(hits):
         name = clip(path)
         text = f"an unredacted value at {name}"
@@ -41,5 +42,5 @@ def unredacted(hits: Hits) -> Iterator[Finding]:
 
 
 def clauses(contract: Contract, acts: Acts, broken: frozenset[str]) -> Iterator[Rule]:
-    """Yield how many events hold no unredacted value."""
+    """Yield the clause on how many events have no unredacted value."""
     yield Rule(("unredacted",), f"0 unredacted values in {len(acts.record.events)} events")

@@ -1,7 +1,7 @@
-"""The state gate: the end the contract wants, in the world and in words.
+"""The state gate: the end that the contract requires, in the world and in words.
 
 A contract that names no end state and no wording passes this gate vacuously: "not measured" would
-hold every release over evidence that nobody asked for.
+hold every release for evidence that nobody asked for.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def check(contract: Contract, acts: Acts, hits: Hits, found: list[Finding]) -> N
 
     A null final state is unknown, never wrong: `final_state_not_measured`. Paths are looked up in
     the final state when it is an object or a list, else in the last state snapshot, provided no
-    declared write came after it. Wording that is required of an absent message is missing.
+    declared write came after it. Required wording of an absent message is missing.
     """
     if not contract.stateful:
         return
@@ -93,7 +93,7 @@ def _check_paths(contract: Contract, acts: Acts, final: Any, found: list[Finding
 
 
 def _unrecorded(contract: Contract, state: Any, above: Path) -> bool:
-    """Return whether a part that attempts start with is lacking in a state: what was in it is
+    """Return whether a state lacks a part that attempts start with: the content of that part is
     unknown, so the state does not show that nothing is there."""
     return at(state, above) is MISSING and at(contract.episode.initial_state, above) is not MISSING
 
@@ -103,8 +103,9 @@ def _unknown(acts: Acts, detail: str) -> Finding:
 
 
 def check_wording(contract: Contract, acts: Acts, found: list[Finding]) -> None:
-    """Append what the final message lacks, says though it must not, or leaves open."""
-    # Late, since the patterns of wording would take 5 ms of every start.
+    """Append required wording that the final message lacks, forbidden wording that it has, and
+    wording that cannot be decided."""
+    # Imported late: the patterns of wording would add 5 ms to every start.
     from reviewer.suite.masked_wording import may_be_masked
     from reviewer.suite.wording import (
         denied_everywhere,

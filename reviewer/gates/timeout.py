@@ -22,13 +22,13 @@ GOOD_ENDS = frozenset(
         "user_gave_up",
     }
 )
-"""Terminations that are an ordinary end. Any other reason that is given fails the timeout gate."""
+"""Terminations that are an ordinary end. Any other stated reason fails the timeout gate."""
 
 WORLD_GAP = "world_gap"
 """The termination of an attempt whose simulated world had no answer to a call."""
 
 WORLD_BROKE = "world_broke"
-"""The termination of an attempt whose world broke once the candidate was at work."""
+"""The termination of an attempt whose world broke after the candidate had begun."""
 
 USER_ERROR = "user_error"
 """The termination of an attempt that its simulated user spoiled."""
@@ -37,20 +37,21 @@ INFRASTRUCTURE_ENDS = frozenset({"infrastructure_error", "infra_error"})
 """Terminations caused by the harness: the attempt neither passes nor fails."""
 
 DISCARDING_ENDS = frozenset({WORLD_GAP, WORLD_BROKE, USER_ERROR})
-"""The same for attempts of our own runner, which has the user and the world. In any other record
-they are a claim of its file, and the attempt ended badly."""
+"""Infrastructure terminations that count only for attempts of reviewer's own runner, which provides
+the user and the world. In any other record they are a claim of its file, and the attempt ended
+badly."""
 
 
 def termination_of(raw: str | None) -> str:
-    """Return the reason an attempt ended, normalised (`Agent-Stop` is `agent_stop`); "" when not
-    given."""
+    """Return the reason why an attempt ended, normalized (`Agent-Stop` is `agent_stop`); "" when
+    not given."""
     if raw is None:
         return ""
     return "_".join(raw.casefold().replace("-", " ").replace("_", " ").split())
 
 
 def check(contract: Contract, acts: Acts, hits: Hits, found: list[Finding]) -> None:
-    """Append retries past their limit, latency past its limit or unknown, and a bad end."""
+    """Append retries above their limit, latency above its limit or unknown, and a bad end."""
     budget, record = contract.episode.budget, acts.record
     if budget.max_timeouts is not None and acts.timeouts > budget.max_timeouts:
         for call in retries(contract, acts, budget.max_timeouts)[1]:
@@ -99,7 +100,7 @@ def retries(contract: Contract, acts: Acts, limit: int) -> tuple[int, list[Call]
     """Return the longest run of timeouts, and the first call over `limit` of each run that exceeds
     it.
 
-    A run belongs to one tool with one set of arguments and ends when that very call succeeds; so
+    A run belongs to one tool with one set of arguments and ends when that same call succeeds; so
     three tools that each recovered once are no retry loop. A listed tool in another spelling is
     that tool.
     """

@@ -1,7 +1,7 @@
-"""Reading the JSON values of a trace that a contract looks at, and words for them in findings.
+"""Read the JSON values of a trace that a contract looks at, and word them for findings.
 
-A trace is hostile input: whatever a raw field holds, these functions answer with a value and
-never raise. Paths into values and their equality are those of `reviewer.suite.json_values`.
+A trace is hostile input: whatever a raw field contains, these functions return a value and never
+raise. Paths into values and their equality are those of `reviewer.suite.json_values`.
 """
 
 from typing import Any, Final
@@ -14,17 +14,14 @@ from reviewer.trace.record import ABSENT
 from reviewer.trace.safetext import visible_line
 
 TEXT_LIMIT: Final = 200
-"""Longest tool name, path or wording in a code."""
+"""Most characters of a tool name, path or wording in a code."""
 
 _decode = msgspec.json.Decoder().decode
 
 
 def parse(raw: Raw) -> Any:
     """Return the JSON value of a raw field; MISSING when absent, UNREADABLE when it cannot be
-    decoded.
-
-    Undecodable are invalid UTF-8, numbers out of range and nesting past the decoder's limit.
-    """
+    decoded: invalid UTF-8, numbers out of range, or nesting beyond the decoder's limit."""
     if raw == ABSENT:
         return MISSING
     try:
@@ -34,7 +31,7 @@ def parse(raw: Raw) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """Return the words of a message value: a string, or its `content` or `text`, or a list of
+    """Return the text of a message value: a string, or its `content` or `text`, or a list of
     those."""
     parts: list[str] = []
     pending = [value]
@@ -50,7 +47,7 @@ def text_of(value: Any) -> str:
 
 
 def clip(text: str, limit: int = TEXT_LIMIT) -> str:
-    """Text cut to `limit` characters, an ellipsis telling that it was."""
+    """Return a text cut to `limit` characters, ending in an ellipsis if it was longer."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
@@ -60,7 +57,7 @@ def named(tool: str) -> str:
 
 
 def show(value: Any) -> str:
-    """Return a value in a sentence: a string bare, anything else as JSON, clipped to 120
+    """Return a value as shown in a sentence: a string bare, anything else as JSON, clipped to 120
     characters."""
     if isinstance(value, Nothing):
         return value.why
@@ -81,7 +78,7 @@ def usd(amount: float) -> str:
 
 
 _EXACT = float(1 << 53)
-"""Below it every whole float is one integer."""
+"""Below this, every float that is a whole number is exactly one integer."""
 
 
 def _whole(value: Any) -> Any:
@@ -94,14 +91,14 @@ def _whole(value: Any) -> Any:
 
 
 def canonical(arguments: Raw) -> bytes:
-    """Return a call's arguments without the accidents of writing: members in order, and 1.0 as 1
-    (RFC 8785). Absent, null and {} are the same."""
+    """Return a call's arguments in canonical form: members in order, and 1.0 as 1 (RFC 8785).
+    Absent, null and {} are the same."""
     value: Any = parse(arguments)
     if value is None or isinstance(value, Nothing) or value == {}:
         return b"{}"
     raw = bytes(arguments)
     try:
-        if b"." in raw or b"e" in raw or b"E" in raw:  # else no number is written with a fraction
+        if b"." in raw or b"e" in raw or b"E" in raw:  # else no number has a fraction
             value = _whole(value)
         return msgspec.json.encode(value, order="sorted")
     except (ValueError, RecursionError):

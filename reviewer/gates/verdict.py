@@ -1,4 +1,4 @@
-"""Judging a trace: contract × record → Verdict. Pure, and total over any decoded record."""
+"""Judge a trace: contract × record → Verdict. Pure, and defined for every decoded record."""
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -31,7 +31,7 @@ from reviewer.suite.gates import (
 from reviewer.trace.record import TraceRecord
 
 Check = Callable[[Contract, Acts, Hits, list[Finding]], None]
-"""Appends what speaks against an attempt, or what of its evidence lacks. Never raises."""
+"""Appends findings against an attempt, and on missing evidence. Never raises."""
 Clauses = Callable[[Contract, Acts, frozenset[str]], Iterator[Rule]]
 """Yields the clauses of the contract, given the codes that the trace breaks."""
 
@@ -42,8 +42,8 @@ CLAUSES: dict[str, Clauses] = {name: module.clauses for name, module in _MODULES
 
 @lru_cache(maxsize=16)
 def checks(in_force: tuple[str, ...]) -> tuple[tuple[Check, ...], tuple[Check, ...]]:
-    """Return the checks of the critical gates, which judge also an attempt that the harness ended,
-    and those of the others."""
+    """Return the checks of the critical gates, which also judge an attempt that the harness ended,
+    and those of the other gates."""
     return (
         tuple(CHECKS[name] for name in in_force if name in CRITICAL_GATES),
         tuple(CHECKS[name] for name in in_force if name not in CRITICAL_GATES),
@@ -70,19 +70,18 @@ def score(
     """Judge one attempt by its episode's contract.
 
     A gate fails on any failing finding, is not measured when evidence is missing, and passes
-    otherwise; one without a rule in the contract passes. The trace passes when every gate does; it
-    is None when none fails and some are not measured. The caller picks the contract: a record of an
-    episode the suite does not have gets `unknown_episode`. An attempt that the harness ended
-    (`INFRASTRUCTURE_ENDS`, and `DISCARDING_ENDS` of our own runner) is judged on authority and
-    redaction only, and on what the contract calls critical and no further act could have undone: it
-    counts as infrastructure unless one of those fails, which makes it a critical failure like any
-    other. Parts of the source
-    that no reader understood may be acts: authority, process and state then fail by what was read,
-    or are not measured; so do the gates that depend on what the record contradicts, and all that
-    read calls where the record ascribes one to the user of a tool that the user does not have.
-    `acts` (from `acts_of` on this very record) saves a second reading where the caller also
-    diagnoses. `checked` is what the suite's own checks found in this very record; a check that it
-    lacks is not measured.
+    otherwise; a gate without a rule in the contract passes. The trace passes when every gate does;
+    `passed` is None when no gate fails and some are not measured. The caller picks the contract: a
+    record of an episode that the suite does not have gets `unknown_episode`. An attempt that the
+    harness ended (`INFRASTRUCTURE_ENDS`, and for reviewer's own runner `DISCARDING_ENDS`) is judged
+    only on authority and redaction, and on what the contract calls critical and no further act
+    could have undone: it counts as infrastructure unless one of those fails, which is a critical
+    failure like any other. Parts of the source that no reader understood may be acts: authority,
+    process and state then fail by what was read, or are not measured. The same applies to the gates
+    that depend on a value that the record contradicts, and to all gates that read calls where the
+    record ascribes to the user a call of a tool that the user does not have. `acts` (from `acts_of`
+    on the same record) saves a second reading where the caller also diagnoses. `checked` has the
+    findings of the suite's own checks on the same record; a check that it lacks is not measured.
     """
     acts = acts_of(record, contract.aliases) if acts is None else acts
     found: list[Finding] = []
@@ -116,8 +115,8 @@ def score(
 def redaction_only(hits: Hits, in_force: tuple[str, ...] = ALWAYS) -> Verdict:
     """Return the verdict of a trace that may not be read further: raw values in a private suite.
 
-    Critical and failed, whatever else the trace may hold; every other gate is not measured.
-    Raises ValueError without hits: a clean trace is judged by `score`.
+    Critical and failed, whatever else the trace contains; every other gate is not measured. Raises
+    ValueError without hits: a clean trace is judged by `score`.
     """
     if not hits:
         raise ValueError("redaction_only: no hits given; judge a clean trace with score()")
@@ -125,8 +124,8 @@ def redaction_only(hits: Hits, in_force: tuple[str, ...] = ALWAYS) -> Verdict:
 
 
 def unknown_episode(episode_id: str, in_force: tuple[str, ...] = ALWAYS) -> Verdict:
-    """Return the verdict of a trace whose episode the suite does not have: not evaluable, so
-    failed."""
+    """Return the verdict of a trace whose episode the suite does not have: it cannot be evaluated,
+    so it fails."""
     name = clip(episode_id)
     text = f"no episode {name} in this suite: nothing says what this attempt should do"
     finding = Finding("completeness", f"unknown_episode:{name}", "fail", None, text)
@@ -139,15 +138,15 @@ def _by_harness(contract: Contract, termination: str | None) -> bool:
 
 
 _DONE = frozenset({"retry_budget_exceeded", "step_budget", "cost_budget", "looped"})
-"""Codes, up to their colon, for what was done too often: going on would have undone none of it."""
+"""Codes, up to their colon, for exceeded limits, which going on would not have undone."""
 _EACH_CALL = "out_of_order"
 
 
 def _already_critical(
     contract: Contract, acts: Acts, hits: Hits, others: tuple[Check, ...]
 ) -> list[Finding]:
-    """Return what the contract calls critical and the agent had done before the attempt was ended.
-    A call out of order is done where each single call has its place."""
+    """Return the failures that the contract calls critical and that had occurred before the attempt
+    was ended. A call out of order counts where each single call has its place."""
     found: list[Finding] = []
     for check in others:
         check(contract, acts, hits, found)
@@ -173,8 +172,7 @@ def _ended_by_harness(contract: Contract, acts: Acts, found: list[Finding]) -> V
     )
     doubtful = any(finding.severity != "note" for finding in found)
     found.append(Finding("timeout", f"terminated:{name}", "not_measured", seq, text))
-    # A part that no reader understood may be a critical act, which another attempt cannot make
-    # good.
+    # A part that no reader understood may be a critical act, which another attempt cannot undo.
     parts = acts.record.unread or ()
     found.extend(unread(parts))
     against: list[Finding] = []
@@ -216,8 +214,9 @@ def _verdict(
     infrastructure: bool = False,
     hidden: frozenset[str] = frozenset(),
 ) -> Verdict:
-    """Put findings in printed order and fold them. Gates outside `measured` are not measured, nor
-    are those in `hidden`, unless they fail by what was read. A gate that is not in force passes."""
+    """Put findings in printed order and fold them into results. Gates outside `measured`, and those
+    in `hidden` unless they fail by what was read, are not measured. A gate that is not in force
+    passes."""
     found.sort(key=_place)
     worst, critical = worst_results(found)
     for gate in hidden:

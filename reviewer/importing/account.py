@@ -1,9 +1,9 @@
-"""Keep account of the parts of one record a reader has read, and find acts among what is left.
+"""Keep account of the parts of one record that a reader has read, and find acts among the others.
 
-A reader takes the parts it reads (`read`, `whole`). `left` then goes through the record and names
-every part that was not taken and has the shape of a tool call or of its result, wherever it is:
-under another role, in a second choice, in metadata, in a list beside the one that was read. A part
-that only repeats a call the reader has read is a copy, not a second act. Parts are identified by
+A reader declares the parts it reads (`read`, `whole`). `left` then goes through the record and
+names every undeclared part with the shape of a tool call or of its result, wherever it is: under
+another role, in a second choice, in metadata, in a list beside the one that was read. A part that
+only repeats a call which the reader has read is a copy, not a second act. Parts are identified by
 object identity: the parsed record must stay alive, and must be the one that was read.
 """
 
@@ -26,7 +26,7 @@ NAMES = frozenset(
         *("fn", "func", "recipient_name", "action", "action_name", "command", "method", "api_name"),
     )
 )
-"""Members that name what is called."""
+"""Members that name the called tool."""
 
 ARGUMENTS = frozenset(
     (
@@ -36,7 +36,7 @@ ARGUMENTS = frozenset(
         *("param_dict", "tool_arguments", "toolArguments"),
     )
 )
-"""Members that hold what a call is given."""
+"""Members that hold the arguments of a call."""
 
 HOLDERS = frozenset(
     (
@@ -86,31 +86,31 @@ _SPOKEN = late(
     r"|reasoning\w*|thinking|thoughts?|value)(?:[._]|\Z)",
     re.IGNORECASE,
 )
-"""Members in which an agent's own words are kept."""
+"""Members in which an agent's own words are stored."""
 _OTHERS = frozenset(("system", "user", "developer", "human", "tool", "function"))
 _OPENING = frozenset(
     "{[\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006"
     "\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-"""What a text that may be JSON begins with: a bracket, or any blank."""
+"""What a text that may be JSON begins with: a bracket, or white space."""
 _MOST_WORDS = 10_000
 _SHORT = 64
 _named_act = Remembered[str, bool](
     lambda name: _NAMES_ACT.fullmatch(name) is not None, _MOST_WORDS, _SHORT
 )
 _of_words = Remembered[str, bool](lambda name: bool(_SPOKEN.search(name)), _MOST_WORDS, _SHORT)
-"""By the name of a member: whether it keeps an agent's words."""
+"""The name of a member → whether it holds an agent's words."""
 
 
 @lru_cache(1)
 def _may_name_act() -> Any:
-    """Return the search for what each name of an act in an ASCII text ends with: most texts have
-    none, and are read ten times as fast by this."""
+    """Return the pattern that finds the ending of any name of an act in an ASCII text: most texts
+    have none, and this reads them ten times as fast."""
     return compiled(rf'(?i:{_WORDS})[^"\n]*"[^"0-9A-Za-z]*:').search
 
 
 def names_act(text: str) -> bool:
-    """Return whether a member of the JSON in a text is named like a part of an act."""
+    """Return whether a member of the JSON in a text has a name that acts use."""
     return _known_act(text) if len(text) <= _REPEATED else _names_act(text)
 
 
@@ -122,31 +122,32 @@ def _names_act(text: str) -> bool:
 
 _REPEATED = 4096
 _known_act = lru_cache(maxsize=512)(_names_act)
-"""What a tool returned is in a record more than once."""
+"""Cached, since the result of a tool is in a record more than once."""
 
 
 def _by_agent(part: dict[str, Any]) -> bool:
-    """Return whether the content of an object may be an agent's: it names no other side."""
+    """Return whether the content of an object may be an agent's: it names no other party."""
     role = part.get("role")
     return not (isinstance(role, str) and role in _OTHERS)
 
 
 _GIVEN = ARGUMENTS | {"action", "actions", "operation", "code", "queries", "command", "commands"}
-"""Members of which none may be within what a call has beside its name and its arguments."""
+"""Members that, within the further members of a call besides name and arguments, may each be an
+act."""
 
 Place = tuple[Any, ...] | None
-"""Where a part is: the place above it and its name or number; None for the record."""
+"""Where a part is: the place above it and its name or number; None for the record itself."""
 
 
 class LeftPart(NamedTuple):
-    """A part that was not taken and could be an act; `seq` is the event it belongs to."""
+    """A part that was not declared and could be an act; `seq` is the event it belongs to."""
 
     path: str
     seq: int | None
 
 
 class Account:
-    """Which parts of one record were read. Members that are dropped because they cannot matter are
+    """Which parts of one record were read. Members that are ignored because they cannot matter are
     named by the reader as well, in `harmless`, each with its reason beside the list."""
 
     def __init__(self, harmless: Container[str] = ()) -> None:
@@ -160,18 +161,19 @@ class Account:
         self._seqs: dict[int, int] = {}
         self.resolve: Callable[[Any], Any] | None = None
         self.references = ""
-        """What puts texts kept elsewhere in the place of references to them, and the letters that
-        such references begin with."""
+        """A function that replaces references to texts kept elsewhere by those texts, and the
+        prefix of such references."""
         self.enters = False
-        """Messages are taken as holding their parts, so that each part is looked at by itself."""
+        """Whether messages are treated as containers, so that each part in them is looked at by
+        itself."""
         self.copies: list[tuple[str | None, str, Any]] = []
-        """Calls (id, tool, arguments) that the draft has under other names, so that what repeats
-        them is a copy: a call that only wraps others."""
+        """Calls (id, tool, arguments) that the draft has under other names, for example within a
+        call that only wraps others: parts that repeat them are copies."""
 
     def read(self, part: Any, names: Container[str], *, strict: bool = False) -> None:
-        """Take these members of an object. Of what its other members hold, acts are left; where
-        `strict`, whatever they hold is (for calls and their blocks, of which any member may
-        matter). Members that are objects or lists themselves are still to be taken."""
+        """Declare these members of an object as read. Acts in its other members are reported; with
+        `strict`, everything in them is (for calls and their blocks, of which any member may
+        matter). Members that are objects or lists still have to be declared themselves."""
         plain = type(part) is dict and isinstance(names, (frozenset, set))
         if plain and part.keys() <= names and _HOLD.isdisjoint(map(type, part.values())):
             self._done.add(id(part))  # nothing in it can be left
@@ -182,13 +184,15 @@ class Account:
                 self._strict.add(id(part))
 
     def every(self, part: Any) -> None:
-        """Take a list of which each object or list must be taken, or it is left whatever it holds;
-        so is a text in it, unless the list itself is `read` too, and a number or null."""
+        """Declare a list of which each object or list must be declared too, or is reported whatever
+        it contains; so is a text in it, unless the list itself is also `read`, and a number or
+        null."""
         if isinstance(part, list):
             self._strict.add(id(part))
 
     def whole(self, *parts: Any) -> None:
-        """Take objects and lists with all they hold: arguments, observations, states, texts."""
+        """Declare objects and lists as read with everything in them: arguments, observations,
+        states, texts."""
         for part in parts:
             if isinstance(part, (dict, list)):
                 own = id(part)
@@ -196,17 +200,17 @@ class Account:
                 (self._whole if looked else self._done).add(own)
 
     def all_of(self, part: Any) -> None:
-        """Take an object of which nothing can be left: its reader has looked at every member, and
-        none of them is an object with a name twice."""
+        """Declare an object as completely read: its reader has looked at every member, and none of
+        them is an object with a repeated name."""
         self._done.add(id(part))
 
     def done(self, part: Any) -> bool:
-        """Return whether nothing can be left of a part."""
+        """Return whether nothing of a part can be left."""
         return id(part) in self._done
 
     def offered(self, tools: Any) -> None:
-        """Take descriptions of tools that a model was offered. One that has arguments is not a
-        description, and stays to be looked at."""
+        """Declare descriptions of tools that were offered to a model. An object with arguments is
+        not a description, and will be looked at."""
         for one in tools if isinstance(tools, list) else [tools]:
             held = one.get("function") if isinstance(one, dict) else None
             parts = [part for part in (one, held) if isinstance(part, dict)]
@@ -214,14 +218,14 @@ class Account:
                 self.whole(one)
 
     def refuse(self, part: Any) -> None:
-        """Leave an object that was decoded and cannot be what it claims: a call by a side that
+        """Report an object that was decoded and cannot be what it claims: a call by a party that
         makes none."""
         self._refused.add(id(part))
         self._done.discard(id(part))
 
     def apart(self, part: Any) -> None:
-        """Leave an object or a list of unknown meaning, whatever it holds, unless it only repeats
-        calls."""
+        """Report an object or a list of unknown meaning, whatever it contains, unless it only
+        repeats calls."""
         if isinstance(part, (dict, list)) and not self.takes(part):
             self._apart.add(id(part))
 
@@ -230,18 +234,18 @@ class Account:
         self._seqs[id(part)] = seq
 
     def takes(self, part: Any) -> bool:
-        """Return whether a part was taken."""
+        """Return whether a part was declared."""
         own = id(part)
         return own in self._done or own in self._read or own in self._whole or own in self._strict
 
     def left(self, record: Any, draft: Draft, path: str = "") -> list[str]:
-        """The paths, in the record's order, of what was not taken and could be an act: members
-        that are repeated anywhere, what strict objects hold beside their members, and calls and
-        results that are not copies of those `draft` holds."""
+        """Return the paths, in the record's order, of undeclared parts that could be an act:
+        repeated members anywhere, what strict objects contain besides their members, and calls and
+        results that are not copies of those in `draft`."""
         return [one.path for one in self._leavings(record, draft, path)]
 
     def tell(self, record: Any, draft: Draft, path: str = "") -> None:
-        """Enter what is left into the draft."""
+        """Enter the parts that are left into the draft."""
         for one in self._leavings(record, draft, path):
             draft.unread(one.path, one.seq)
 
@@ -275,7 +279,7 @@ class _Walk:
         self.found: list[LeftPart] = []
 
     def _repeats(self, part: Any) -> bool:
-        """Return whether a part only repeats what the draft holds."""
+        """Return whether a part only repeats what the draft contains."""
         return self._known.holds(part if self._resolve is None else self._resolve(part))
 
     def _add(self, place: Place, seq: int | None) -> None:
@@ -335,7 +339,7 @@ class _Walk:
             self._unread(part, told, place, seq)
 
     def _unread(self, part: dict[str, Any], told: "_Object", place: Place, seq: int | None) -> None:
-        """Look at the members of an object that is no act, of which the reader named none."""
+        """Look at the undeclared members of an object that is no act."""
         done, special, opens = self._done, self._special, self._opens
         spoken = told.speaks and self._known.silent and _by_agent(part)
         holds = told.holds
@@ -392,7 +396,7 @@ class _Walk:
                 if self._text(one, strict, spoken):
                     self._add((place, at), seq)
             elif strict and not isinstance(one, str):
-                self._add((place, at), seq)  # a number or nothing, where a part was to be
+                self._add((place, at), seq)  # a number or null, where a part was expected
 
     def _members(
         self,
@@ -439,7 +443,8 @@ class _Walk:
                     self.part(value, (place, name), seq)
 
     def _beside(self, part: Any, place: Place, seq: int | None) -> None:
-        """Look at what a call has beside its name and its arguments: neither may be in it."""
+        """Look at the further members of a call besides its name and its arguments: those must not
+        contain either."""
         if isinstance(part, dict):
             for name, one in part.items():
                 if one and name in _GIVEN and not self._repeats(part):
@@ -450,8 +455,8 @@ class _Walk:
         self.part(part, place, seq)
 
     def _text(self, text: str, any_text: bool, spoken: bool = False) -> bool:
-        """Return whether a text that was not taken could be an act, or hold one as JSON; where the
-        agent may have `spoken` it, in a record that has no other form of call, also in markup."""
+        """Return whether an undeclared text could be an act, or contain one as JSON; where the
+        agent may have `spoken` it, in a record that has no other form of call, also as markup."""
         if self._resolve is not None:
             text = self._resolve(text)
         if any_text:
@@ -492,7 +497,7 @@ class _DraftCalls:
 
     @cached_property
     def silent(self) -> bool:
-        """Return whether the draft holds no call."""
+        """Return whether the draft has no call."""
         return not self._draft.calls()
 
     def holds(self, part: Any) -> bool:
@@ -520,7 +525,7 @@ class _DraftCalls:
         if isinstance(given, str):
             given = parse_text(given) if given else {}
         wanted = given or {}
-        for one in own:  # a copy has the id of its call, as a rule
+        for one in own:  # a copy usually has the id of its call
             for event in index.named.get((tool, one), ()):
                 if wanted == event["arguments"]:
                     return True
@@ -539,8 +544,8 @@ class _DraftCalls:
 
 
 def text_acts(text: str, draft: Draft) -> bool:
-    """Return whether a text that no reader took is, or holds, an act as JSON that repeats no call
-    of the draft."""
+    """Return whether an undeclared text is, or contains, an act as JSON that repeats no call of the
+    draft."""
     return _Walk(Account(), _DraftCalls(draft, []), "text")._text(text, False)
 
 
@@ -551,8 +556,8 @@ _ARGUMENTS = tuple(sorted(ARGUMENTS))
 
 
 class _Copy(NamedTuple):
-    """Which members of an object say what call it repeats: those there are, in the order in which
-    they are asked."""
+    """Which members of an object say what call it repeats: those that exist, in the order in which
+    they are tried."""
 
     ids: tuple[str, ...]
     names: tuple[str, ...]
@@ -575,7 +580,7 @@ _copies = Remembered(_copy)
 
 def could_act(part: dict[str, Any]) -> bool:
     """Return whether an object has the shape of a call or of a result: a name and arguments, an
-    answer, or a kind that means an act. The description of a tool has not."""
+    answer, or a kind that means an act. The description of a tool does not."""
     shape = _shapes[tuple(part)]
     return shape is not None and _acts(part, shape)
 
@@ -606,7 +611,7 @@ def _acts(part: dict[str, Any], shape: "_Shape") -> bool:
 
 
 _says_act = Remembered[str, bool](lambda kind: bool(_ACT.search(kind)), _MOST_WORDS, _SHORT)
-"""By the word for a kind: whether it means an act."""
+"""The word for a kind → whether it means an act."""
 
 
 class _Shape(NamedTuple):
@@ -617,7 +622,7 @@ class _Shape(NamedTuple):
     describes: bool
     given: tuple[str, ...]
     named: tuple[str, ...]
-    """Names of what is called, where there is something given beside them."""
+    """Names of the called tool, where there are arguments beside them."""
     seen: bool
     role: bool
     answers: tuple[str, ...]
@@ -628,7 +633,7 @@ class _Shape(NamedTuple):
 
 
 def _shape(names: tuple[str, ...]) -> _Shape | None:
-    """None for names that no call and no result has."""
+    """Return the conclusions from these names; None for names that no call and no result has."""
     marks = {name: _marks[name] for name in names}
     if not any(marks.values()):
         return None
@@ -654,8 +659,8 @@ _shapes = Remembered(_shape)
 
 
 class _Object(NamedTuple):
-    """What the names of an object's members say of it: its shape, whether it may be a message that
-    holds parts, and whether there is a holder of calls or an agent's words among them."""
+    """What the names of an object's members say about it: its shape, whether it may be a message
+    with parts, and whether a container of calls or an agent's words are among them."""
 
     shape: _Shape | None
     message: bool
@@ -676,7 +681,7 @@ _objects = Remembered(_object)
 
 
 def holds_parts(part: Any) -> bool:
-    """Return whether this is a message that holds parts."""
+    """Return whether this is a message with parts."""
     return (
         isinstance(part, dict)
         and isinstance(part.get("role"), str)
@@ -707,8 +712,8 @@ def inert(part: Any) -> bool:
 
 
 def _given_otherwise(call: dict[str, Any], bare: bool) -> bool:
-    """Return whether a call that has no arguments may have them under another name: what is no
-    scalar, or JSON; where the call is `bare`, with nothing beside its name, any text."""
+    """Return whether a call without arguments may have them under another name: any value that is
+    not a scalar, or is JSON; where the call is `bare`, with nothing beside its name, any text."""
     return any(
         isinstance(value, (dict, list))
         or (isinstance(value, str) and (value.lstrip()[:1] == "{" or (bare and name not in NAMES)))
@@ -749,7 +754,7 @@ def _describes(part: dict[str, Any]) -> bool:
 
 
 def _holds(value: Any) -> bool:
-    """Return whether a member with the name of calls holds more than counts."""
+    """Return whether a member with the name of calls contains more than counts."""
     if isinstance(value, dict):
         return any(one is not None and not isinstance(one, (int, float)) for one in value.values())
     return isinstance(value, list) and any(isinstance(one, (dict, list, str)) for one in value)

@@ -1,7 +1,7 @@
 """Read ZIP archives of unknown origin: entries by name, bounded, in any compression in use today.
 
-Python below 3.14 knows no Zstandard entries (method 93), and no version knows those of several
-frames, so entries are unpacked here from their raw bytes.
+Python below 3.14 does not support Zstandard entries (method 93), and no version supports such
+entries with several frames, so entries are unpacked here from their raw bytes.
 """
 
 import struct
@@ -33,16 +33,16 @@ class EntryProblem(Exception):
 class Archive:
     """A ZIP file opened for reading; entries with unsafe names are listed in `odd`, never read.
 
-    With `salvage`, an archive whose directory is cut off gives the entries that lie whole before
-    the cut, and `cut` is the note on it. Raises Unreadable (no ZIP, too many entries, a cut-off
-    directory), OSError.
+    With `salvage`, an archive whose directory is cut off yields the entries that are complete
+    before the cut, and `cut` is the note on it. Raises Unreadable (not a ZIP file, too many
+    entries, a cut-off directory), OSError.
     """
 
     def __init__(self, path: Path, salvage: bool = False) -> None:
         self._handle: BinaryIO = path.open("rb")
         self.cut = ""
         try:
-            # The handle stays ours: closing the ZipFile would not close it.
+            # The handle belongs to this class: closing the ZipFile would not close it.
             infos = zipfile.ZipFile(self._handle).infolist()
         except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError) as error:
             infos = _salvaged(self._handle) if salvage else []
@@ -59,7 +59,7 @@ class Archive:
             if _unsafe(info):
                 self.odd.append(info.filename[:200])
             elif not info.is_dir():
-                self._infos[info.filename] = info  # of two entries of one name the last counts
+                self._infos[info.filename] = info  # of two entries with one name the last counts
 
     def __enter__(self) -> "Archive":
         return self
@@ -80,17 +80,16 @@ class Archive:
         return name in self._infos
 
     def behind(self, name: str) -> int:
-        """Return about the file offset behind an entry, for progress. Raises KeyError."""
+        """Return approximately the file offset after an entry, for progress. Raises KeyError."""
         info = self._infos[name]
         return info.header_offset + _LOCAL + info.compress_size
 
     def unpacked(self, name: str) -> int:
-        """Return the size that the archive states of an entry. Raises KeyError."""
+        """Return the size that the archive states for an entry. Raises KeyError."""
         return self._infos[name].file_size
 
     def read(self, name: str, most: int = MAX_RECORD) -> bytes:
-        """Return one entry, unpacked. Raises EntryProblem, KeyError for a name that is not
-        there."""
+        """Return one entry, unpacked. Raises EntryProblem, KeyError for an unknown name."""
         info = self._infos[name]
         limit = min(most, max(FREE, info.compress_size * MOST_RATIO))
         if info.file_size > limit:

@@ -1,8 +1,8 @@
 """Open SQLite databases of unknown origin.
 
-The file is never written. Where a journal beside it holds what was written last (`-wal`), or what
-is to be taken back (`-journal`), both are copied and read there, since without it rows would be
-missing unsaid. A packed one is unpacked.
+The file is never written. Where a journal beside it contains the last writes (`-wal`), or writes to
+be rolled back (`-journal`), both files are copied and read there; otherwise rows would be missing
+without notice. A compressed database is unpacked.
 """
 
 import os
@@ -37,8 +37,8 @@ def is_damaged(head: Head) -> bool:
 
 
 def _tables(head: Head) -> Tables | None:
-    """Return the tables, None where there are none to be had. The file is opened once, since
-    several readers ask."""
+    """Return the tables, None where none can be read. The file is opened once, since several
+    readers ask."""
     if not head.start.startswith(MAGIC):
         return None
     return head.once("tables", lambda: _tables_of(head.path))
@@ -68,7 +68,8 @@ def _holds_anything(path: Path) -> bool:
 
 @contextmanager
 def database(path: Path) -> Iterator[ForeignDatabase]:
-    """Open a database. Raises Unreadable, also for what reading it raises; OSError."""
+    """Open a database. Raises Unreadable, also for errors of reading it inside the context;
+    OSError."""
     with ExitStack() as stack:
         try:
             yield _opened(path, stack)
@@ -88,7 +89,8 @@ def _opened(path: Path, stack: ExitStack) -> ForeignDatabase:
 
 
 def _copied(path: Path, beside: Sequence[Path], stack: ExitStack) -> Path:
-    """Return a copy of a database with its journals, or of a packed one, in a folder of its own."""
+    """Return a copy of a database with its journals, or of a compressed one, in a folder of its
+    own."""
     if sum(os.path.getsize(one) for one in (path, *beside)) > MOST_COPIED:
         raise Unreadable(f"a database with a journal of over {MOST_COPIED >> 30} GiB")
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reviewer-")))

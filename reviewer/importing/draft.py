@@ -1,8 +1,8 @@
-"""A native trace being built: what every reader of foreign files does the same way.
+"""A native trace under construction: what every reader of foreign files does in the same way.
 
 Calls and results are paired here once for all formats: by id where ids are unique, by position
-where they repeat or are missing. Zero that means "not measured" and clocks of unknown zones are
-dealt with by the small functions below.
+where they repeat or are missing. Small functions below handle zeros that mean "not measured" and
+clocks of unknown zones.
 """
 
 import math
@@ -29,15 +29,16 @@ UNNAMED = "unnamed"
 _ENDS_TASK = "attempt_completion"
 """The tool of Cline, Roo Code and Kilo Code whose `result` is what their user reads at the end."""
 MOST_UNREAD = 64
-"""Paths that are kept of what was not read in one record; one leaves it not measured."""
+"""Most paths of unread parts that are kept for one record; a single one makes it not measured."""
 ABSENT = " (no such file)"
-"""Ends the path of what was not read because its file is not there."""
+"""Ends the path of a part that was not read because its file does not exist."""
 CUT = " (cut off)"
-"""Ends the path of what was not read because the file ends first: the session may go on."""
+"""Ends the path of a part that was not read because the file ends before it: the session may go
+on."""
 COMES = (ABSENT, CUT)
-"""Ends of paths of what may come later."""
+"""Ends of paths of parts that may come later."""
 EXACT = 1 << 63
-"""Whole numbers from here on are kept as what a double makes of them."""
+"""Whole numbers from here on are stored as the nearest double."""
 UNREAD = (
     "parts that may be acts were not understood (unread:<path> in the findings): authority, "
     "process and state are not measured"
@@ -46,7 +47,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 _REPEATED_ID = late(r"~\d+\Z")
-"""What a draft adds to an id that the source has twice."""
+"""What a draft appends to an id that occurs twice in the source."""
 
 
 def plain_id(event: dict[str, Any]) -> str | None:
@@ -58,8 +59,8 @@ def plain_id(event: dict[str, Any]) -> str | None:
 
 
 class CallIndex:
-    """The calls of a draft by tool, those with an id also by that, and the ids that were answered,
-    of its first `upto` events."""
+    """The calls of a draft by tool, and by id where they have one, and the ids that were answered,
+    among its first `upto` events."""
 
     def __init__(self) -> None:
         self.calls: dict[str, list[dict[str, Any]]] = {}
@@ -68,7 +69,7 @@ class CallIndex:
         self.upto = 0
 
     def take(self, events: list[dict[str, Any]]) -> None:
-        """Index the events that were added since."""
+        """Index the events that were added since the last call."""
         for event in islice(events, self.upto, None):
             if event["kind"] == "tool_call":
                 self.calls.setdefault(event["tool"], []).append(event)
@@ -80,10 +81,10 @@ class CallIndex:
 
 
 class Draft:
-    """Events of one attempt, in order, and notes of what was missing or doubtful.
+    """Events of one attempt, in order, and notes on what was missing or doubtful.
 
-    `answers` tells whether the format records what calls returned: if so, a call without a result
-    is `pending`; if not, its status stays unknown.
+    `answers` says whether the format records what calls returned: if so, a call without a result is
+    `pending`; if not, its status stays unknown.
     """
 
     def __init__(self, format_name: str, *, answers: bool = True) -> None:
@@ -95,7 +96,7 @@ class Draft:
         self.replaces: tuple[int, int] | None = None
         self.identity = ""
         self.names: tuple[str, ...] = ()
-        """As `Foreign` has them."""
+        """Names as in `Foreign`."""
         self._asides: list[str] = []
         self._index = CallIndex()
         self._calls = self._counted = 0
@@ -104,21 +105,21 @@ class Draft:
         self._ids: dict[str, int] = {}
 
     def note(self, text: str) -> None:
-        """Note once what was missing or doubtful; no raw values in it."""
+        """Note once what was missing or doubtful, without raw values."""
         if text not in self.notes:
             self.notes.append(text)
 
     def aside(self, text: str) -> None:
-        """Note what other files state about this attempt: reported by the import, and no part of
-        the record, which is the same evidence whenever those come."""
+        """Note what other files state about this attempt: reported by the import, and not part of
+        the record, whose evidence is the same whenever those files arrive."""
         if text not in self._asides:
             self._asides.append(text)
 
     def unread(self, path: str, seq: int | None = None) -> None:
         """Note that the part at `path` of the source's record may be an act and was not understood:
         authority, process and state of this attempt are then not measured. `seq` is the event it
-        belongs to, by default the one before it (the first, where none was read yet). The path has
-        member names and places, never values."""
+        belongs to, by default the one before it (the first, where no event was read yet). The path
+        has member names and places, never values."""
         if seq is None:
             seq = len(self.events) or None
         if len(self._unread) < MOST_UNREAD:
@@ -126,7 +127,7 @@ class Draft:
 
     def absent(self, name: str) -> None:
         """Note, as `unread`, a missing file that would show what the agent did. It may come later,
-        and the attempt is then complete: nothing is lost by that."""
+        and the attempt is then complete."""
         self.unread(f"{name}{ABSENT}")
 
     def message(self, actor: str, text: Any, **more: Any) -> dict[str, Any]:
@@ -142,8 +143,9 @@ class Draft:
         actor: str = "agent",
         **more: Any,
     ) -> dict[str, Any]:
-        """Add a tool call. Arguments may be an object or a JSON text of one; anything else is kept
-        under `unparsed`. Such a call is not understood, nor is one without a name (`unread`)."""
+        """Add a tool call. Arguments may be an object or a JSON text of one; anything else is
+        kept under `unparsed`. Such a call, and one without a name, counts as not understood
+        (`unread`)."""
         if name_of(tool) == UNNAMED:
             self.unread(f"calls[{self.calls()}].name", len(self.events) + 1)
         event = {
@@ -170,7 +172,7 @@ class Draft:
     ) -> dict[str, Any]:
         """Add what a call returned. It goes to the oldest open call of that id; without an id, or
         with one that no open call has, to the oldest open call (of that tool, if it is named).
-        `loose` means that it answers no call: what a test or a terminal showed."""
+        `loose` means that it answers no call: for example the output of a test or a terminal."""
         own = str(call_id) if call_id not in (None, "") else None
         call = None if loose else self._answered(own, tool)
         event: dict[str, Any] = {"kind": "tool_result", "observation": observation}
@@ -195,8 +197,8 @@ class Draft:
         return self._add(event, more)
 
     def settle(self) -> None:
-        """Close the calls still open: no result can come any more, and whether they had one is
-        unknown."""
+        """Close the calls that are still open: no result can come any more, and it is unknown
+        whether they had one."""
         self._open.clear()
 
     def error(self, text: Any, **more: Any) -> dict[str, Any]:
@@ -215,7 +217,7 @@ class Draft:
         return self._add({"kind": "state_snapshot", "state": state}, more)
 
     def arguments(self, arguments: Any) -> dict[str, Any]:
-        """Return arguments of the next call as an object."""
+        """Return the arguments of the next call as an object."""
         if arguments is None or arguments == "":
             return {}
         value = parse_text(arguments) if isinstance(arguments, str) else arguments
@@ -240,13 +242,13 @@ class Draft:
         return bool(self._open)
 
     def index(self) -> CallIndex:
-        """Return the calls by tool as they are now. Events are only ever added, and keep their kind
-        and their tool."""
+        """Return the present calls by tool. Events are only ever added, and keep their kind and
+        their tool."""
         self._index.take(self.events)
         return self._index
 
     def calls(self) -> int:
-        """Return how many tool calls there are by now."""
+        """Return the present number of tool calls."""
         events = self.events
         if self._counted < len(events):
             fresh = islice(events, self._counted, None)
@@ -255,8 +257,8 @@ class Draft:
         return self._calls
 
     def last_words(self, actor: str = "agent") -> str | None:
-        """Return the last message of `actor` that is not empty, or what it gave to the tool that
-        ends a task with a message."""
+        """Return the last message of `actor` that is not empty, or the message that it gave to the
+        tool that ends a task."""
         for event in reversed(self.events):
             if event["kind"] == "tool_call" and event["tool"] == _ENDS_TASK:
                 text = event["arguments"].get("result")
@@ -397,8 +399,8 @@ def name_of(tool: Any) -> str:
 
 
 def words(content: Any) -> Any:
-    """Return the text in the shapes chat formats give it: a string, content parts, or any JSON as
-    it is. Parts that are no text (images, audio) become `[image]` and the like."""
+    """Return the text of a message in the forms that chat formats use: a string, content parts, or
+    any JSON as it is. Parts that are not text (images, audio) become `[image]` and the like."""
     if content is None:
         return ""
     if isinstance(content, dict) and isinstance(content.get("text"), str):
@@ -434,8 +436,8 @@ def amount(value: Any) -> float | None:
 
 
 def finite(number: float) -> bool:
-    """Return whether a double holds the number. A JSON text may have 4,300 digits, and
-    `math.isfinite` of one of them is an OverflowError."""
+    """Return whether a double can represent the number. A JSON text may have 4,300 digits, and
+    `math.isfinite` of such a number raises OverflowError."""
     try:
         return math.isfinite(number)
     except OverflowError:
@@ -443,7 +445,8 @@ def finite(number: float) -> bool:
 
 
 def measured(value: Any) -> float | None:
-    """Return the `amount` of sources that write 0 where nothing was measured: zero is None too."""
+    """Return the `amount` from a source that writes 0 where nothing was measured: zero becomes None
+    too."""
     return amount(value) or None
 
 
@@ -464,8 +467,8 @@ def added(values: Sequence[float | None]) -> float | None:
 
 
 def tokens(**counts: Any) -> dict[str, int] | None:
-    """Return the token counts that are known: `input_tokens`, `output_tokens`, `cached_tokens`,
-    `cache_write_tokens`, `reasoning_tokens`, `total_tokens`; None when none is."""
+    """Return the known token counts: `input_tokens`, `output_tokens`, `cached_tokens`,
+    `cache_write_tokens`, `reasoning_tokens`, `total_tokens`; None when none is known."""
     found = {name: number for name, value in counts.items() if (number := whole(value)) is not None}
     return found or None
 
@@ -478,9 +481,9 @@ def at_least(counts: dict[str, int] | None, counted: int, replies: int) -> dict[
 
 
 def summed(usages: Sequence[dict[str, int] | None], unseen: int = 0) -> dict[str, Any] | None:
-    """Sum the token counts of several replies, None for a reply without; marked as a lower bound
-    where one has none, or `unseen` others were made. A reply that counts nothing but zeros was not
-    measured."""
+    """Sum the token counts of several replies (None: a reply without counts); the sum is marked as
+    a lower bound where a reply has none, or `unseen` further replies were made. A reply whose
+    counts are all zero was not measured."""
     known = [one for one in usages if one and any(one.values())]
     total: dict[str, int] = {}
     for one in known:
@@ -499,7 +502,7 @@ _ZONED = late(r"(Z|UTC|[+-]\d\d:?\d\d)\s*\Z", re.IGNORECASE)
 def clock(stamp: Any) -> tuple[str | None, str]:
     """Return (text, kind) of a time: `utc` and `offset` are as written; `epoch` numbers (seconds,
     ms, µs or ns by their size) become RFC 3339 in UTC; `unstated` is a text without a zone, kept as
-    it is: its zone is unknown. (None, "") for what is no time."""
+    it is: its zone is unknown. (None, "") for a value that is no time."""
     return _known_clock(stamp) if type(stamp) is str and len(stamp) <= _STAMP else _clock(stamp)
 
 
@@ -523,7 +526,7 @@ def _clock(stamp: Any) -> tuple[str | None, str]:
 
 _STAMP = 64
 _known_clock = lru_cache(maxsize=1024)(_clock)
-"""A time is looked at when it is written, and again for what is between it and others."""
+"""Cached: a time is parsed when it is written, and again for durations."""
 
 
 @lru_cache(maxsize=1024)
@@ -555,8 +558,8 @@ def elapsed_ms(start: Any, end: Any) -> float | None:
 
 
 def _seconds(number: float) -> float | None:
-    """Return a number of seconds, ms, µs or ns since 1970, which its size distinguishes, in
-    seconds."""
+    """Return, in seconds, a number of seconds, ms, µs or ns since 1970, distinguished by its
+    size."""
     if isinstance(number, bool) or not finite(number) or number <= 0:
         return None
     scale = next((s for s, top in ((1, 1e11), (1e3, 1e14), (1e6, 1e17)) if number < top), 1e9)

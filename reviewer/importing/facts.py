@@ -1,11 +1,12 @@
-"""What a format can feed: one row of the tables in docs/importable.md and of `reviewer formats`."""
+"""The facts that a format can provide: one row of the tables in docs/importable.md and of `reviewer
+formats`."""
 
 from typing import NamedTuple
 
 
 class FormatFacts(NamedTuple):
     """What a reader finds in the files of its format, each in a few words; a text that begins with
-    `no` is a fact the format does not have, shown as not measured."""
+    `no` means that the format lacks the fact, which is shown as not measured."""
 
     by: str
     """How a file of the format is recognized."""
@@ -27,7 +28,7 @@ class FormatFacts(NamedTuple):
 
     @property
     def not_measured(self) -> tuple[str, ...]:
-        """Return what stays not measured of every attempt in this format."""
+        """Return what stays not measured for every attempt in this format."""
         return tuple(word for field, word in MEASURED.items() if _lacks(getattr(self, field)))
 
 
@@ -42,7 +43,7 @@ MEASURED = {
     "start_state": "initial state",
     "final_state": "final state",
 }
-"""Field → what it says of an attempt."""
+"""Field → the facts of an attempt that it describes."""
 
 
 def _lacks(text: str) -> bool:

@@ -1,5 +1,5 @@
-"""Parse JSON that others wrote: where a value ends and how deep it nests, lenient parsing, and a
-memory of what follows from the member names of an object."""
+"""Parse JSON that others wrote: where a value ends and how deeply it nests, lenient parsing, and a
+cache of conclusions from the member names of an object."""
 
 import json
 import re
@@ -23,7 +23,7 @@ _TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
 def extent(buffer: bytes, start: int = 0) -> int | None:
     """Return the length of the object or array that begins at `start`; 0 when the buffer ends
-    inside it, None when that cannot be determined (it is no strict JSON)."""
+    inside it, None when that cannot be determined (it is not strict JSON)."""
     view = memoryview(buffer)[start:]
     try:
         size = len(memoryview(_skip(view)))
@@ -33,15 +33,15 @@ def extent(buffer: bytes, start: int = 0) -> int | None:
         stop = _stop(error)
         if stop is None:
             return 0 if "truncated" in str(error) else None
-        # Blanks before what follows are not the value's.
+        # White space before the next value does not belong to this one.
         size = len(bytes(view[: max(stop - _OFF, 0)]).rstrip(_BLANK))
     fits = size > 1 and _CLOSING.get(view[0]) == view[size - 1]
     return size if fits else None
 
 
 def is_whole(raw: bytes) -> bool:
-    """Return whether these bytes are one strict JSON value and nothing else. Quicker than `extent`,
-    which has to find out where a value ends."""
+    """Return whether these bytes are exactly one strict JSON value. Quicker than `extent`, which
+    has to find out where a value ends."""
     try:
         _skip(raw)
     except (msgspec.DecodeError, RecursionError):
@@ -50,15 +50,14 @@ def is_whole(raw: bytes) -> bool:
 
 
 def _stop(error: Exception) -> int | None:
-    """Return where the parser met something behind a whole value: its message has the only trace of
-    it."""
+    """Return where the parser met something after a complete value: only its message says so."""
     behind = _BEHIND.search(str(error))
     return int(behind.group(1)) if behind else None
 
 
 def _off() -> int:
-    """Return how far behind a value's end the parser reports that it stopped; far beyond any file
-    where it does not report that."""
+    """Return by how much the parser's reported position lies beyond a value's end; far beyond any
+    file where it does not report the position."""
     value = b'{"a":1}'
     try:
         _skip(value + b"}")
@@ -73,7 +72,7 @@ _OFF = _off()
 
 def deep(raw: bytes) -> bool:
     """Return whether a value nests deeper than MAX_DEPTH. Brackets inside texts may hide a level or
-    two from this, never from the validation of records (`trace.validate`)."""
+    two from this check, never from the validation of records (`trace.validate`)."""
     levels, left = _levels(raw)
     if levels + left <= MAX_DEPTH:
         return False
@@ -81,10 +80,12 @@ def deep(raw: bytes) -> bool:
 
 
 def _outside_texts(raw: bytes) -> bytes:
-    """Return the brackets of JSON that are in none of its texts. By its quotes, where backslashes
-    are in texts alone, as in all JSON; else by the pattern, which takes ten times as long."""
+    """Return the brackets of JSON that are outside its texts. Splits at quotes where backslashes
+    are only in texts, as in all valid JSON; else uses the pattern, which takes ten times as
+    long."""
     marked = raw.replace(b"\\\\", b"\0").replace(b'\\"', b"\1").translate(None, _NO_MARK)
-    # Most texts have no bracket, and most of what is between two has none: neither need be split.
+    # Most texts have no bracket, and most of the parts between them have none: neither need be
+    # split.
     parts = marked.replace(b'""', b"").split(b'"')
     outside = b"".join(parts[::2])
     if len(parts) % 2 and not any(mark in outside for mark in (b"\\", b"\0", b"\1")):
@@ -93,8 +94,8 @@ def _outside_texts(raw: bytes) -> bytes:
 
 
 def _levels(raw: bytes) -> tuple[int, int]:
-    """Return (levels of brackets that pair, brackets left over); so few that they cannot be too
-    many levels are not paired."""
+    """Return (levels of brackets that pair, brackets left over); brackets too few to exceed the
+    limit are not paired."""
     marks, levels = raw.translate(None, _NO_BRACKET), 0
     if len(marks) <= MAX_DEPTH:
         return 0, len(marks)
@@ -118,11 +119,12 @@ _LONE = late("[\ud800-\udfff]")
 
 
 class NotJson(ValueError):
-    """The bytes are no JSON value; the text is the reason and quotes nothing."""
+    """The bytes are not a JSON value; the text is the reason and quotes nothing."""
 
 
 def parse(raw: bytes, notes: set[str] | None = None) -> Any:
-    """Return the value of `raw`; what had to be forgiven is added to `notes`. Raises NotJson."""
+    """Return the value of `raw`; deviations that were tolerated are added to `notes`. Raises
+    NotJson."""
     try:
         if not has_many_digits(raw):
             value = _decode(raw)
@@ -137,8 +139,8 @@ def parse(raw: bytes, notes: set[str] | None = None) -> Any:
 
 
 def glance(raw: bytes) -> Any:
-    """Return the value that `parse` returns, of which nobody may ask whether a name is repeated: a
-    file is only looked at. Raises NotJson."""
+    """Return the value that `parse` returns, for looking at a file only: repeated names in it are
+    not detected. Raises NotJson."""
     try:
         if not has_many_digits(raw):
             return _decode(raw)
@@ -189,7 +191,7 @@ def _forgiving(raw: bytes, notes: set[str]) -> Any:
 def _finite(notes: set[str]) -> Any:
     def number(text: str) -> float | None:
         value = float(text)
-        if value - value != 0:  # 1e999
+        if value - value != 0:  # 1e999, which is infinite
             notes.add(NAN)
             return None
         return value
@@ -241,9 +243,9 @@ _WORDS = (b"true", b"false", b"null", b"NaN", b"Infinity")
 
 
 def surely_no_json(raw: bytes) -> bool:
-    """Return whether bytes are no JSON value by how they begin and end alone: prose, a line out of
-    the middle of a printed value. `parse` takes a hundred times as long to find out, and says
-    why."""
+    """Return whether bytes cannot be a JSON value, judging only by their beginning and end: prose,
+    or a line from the middle of a printed value. `parse` takes a hundred times as long to find out,
+    and says why."""
     text = raw.strip(_BLANK)
     if not text:
         return True
@@ -251,12 +253,12 @@ def surely_no_json(raw: bytes) -> bool:
     if (end := _ENDS.get(first)) is not None:
         return text[-1] != end
     if first in b"-0123456789":
-        return text[-1] not in b"0123456789y"  # of -Infinity
+        return text[-1] not in b"0123456789y"  # the y of -Infinity
     return first != 0xEF and text not in _WORDS  # a byte order mark may come first
 
 
 def parse_text(text: Any) -> Any:
-    """Parse JSON inside a string; None when it is no string or no JSON."""
+    """Parse JSON inside a string; return None for a value that is not a string or not JSON."""
     if not isinstance(text, str):
         return None
     raw = text.encode("utf-8", "replace")
@@ -271,8 +273,8 @@ Value = TypeVar("Value")
 
 
 class Remembered(dict[Key, Value], Generic[Key, Value]):
-    """A cache: `self[key]` is what `work` returns for a text, or for member names in this order.
-    At most `most` keys are kept, none of over `longest` characters."""
+    """A cache: `self[key]` is what `work` returns for a text, or for member names in this order. At
+    most `most` keys are cached, none longer than `longest` characters."""
 
     def __init__(self, work: Callable[[Key], Value], most: int = 4096, longest: int = 2000) -> None:
         super().__init__()

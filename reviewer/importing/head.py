@@ -1,4 +1,5 @@
-"""The start of a file: all that a reader may look at to claim it, bounded whatever the file is."""
+"""The start of a file, which is all that a reader may look at to claim it: bounded, whatever the
+file is."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -33,12 +34,12 @@ class Head:
     """The start of one file.
 
     `value` is the first JSON value as far as it lies in the first 256 KiB: members and elements cut
-    off by that limit are left out, so `"simulations" in value` may be false of a huge document;
+    off by that limit are left out, so `"simulations" in value` may be false for a huge document;
     `names` is exact.
     """
 
     def __init__(self, path: Path) -> None:
-        """Raises OSError, Unreadable (a broken compressed file)."""
+        """Read the start of a file. Raises OSError, Unreadable (a broken compressed file)."""
         self.path = path
         self.start = start_of(path, SHOWN)
         self.kind = kind_of(self.start[:32])
@@ -47,7 +48,7 @@ class Head:
 
     @cached_property
     def text(self) -> bytes:
-        """The start without a byte order mark and leading blanks."""
+        """The start without a byte order mark and leading white space."""
         return self.start.removeprefix(b"\xef\xbb\xbf").lstrip(_BLANK)
 
     @property
@@ -57,13 +58,13 @@ class Head:
 
     @cached_property
     def value(self) -> Any:
-        """The first value, closed where the start ends; None when it is no JSON."""
+        """The first value, closed where the start ends; None when it is not JSON."""
         self._size = whole_extent(self.text)
         return first_value(self.text, self._size)
 
     @property
     def document(self) -> dict[str, Any] | None:
-        """Return the value of a file that is one object and nothing else."""
+        """Return the value of a file that consists of one object only."""
         value = self.value
         if not self.whole or not isinstance(value, dict):
             return None
@@ -76,7 +77,7 @@ class Head:
         return (value[0] if value else None) if isinstance(value, list) else value
 
     def has(self, *names: str) -> bool:
-        """Return whether the first record is an object that has these members in its shown part."""
+        """Return whether the first record is an object with these members in its shown part."""
         first = self.first
         if not isinstance(first, dict):
             return False
@@ -100,16 +101,16 @@ class Head:
             return frozenset()
 
     def once(self, name: str, work: Callable[[], T]) -> T:
-        """Return what `work` answers about this file; it is called once for each name, since
-        several readers ask the same."""
+        """Return the result of `work` for this file; it is called once for each name, since several
+        readers ask for the same."""
         if name not in self._answers:
             self._answers[name] = work()
         answer: T = self._answers[name]
         return answer
 
     def lines(self, most: int = MOST_LINES) -> Iterator[Any]:
-        """Yield the values of those of the first `most` lines, at most `MOST_LINES`, that lie whole
-        in the start and are JSON. Each is parsed once, when it is first asked for."""
+        """Yield the values of those of the first `most` lines, at most `MOST_LINES`, that are
+        complete in the start and are JSON. Each is parsed once, on first use."""
         assert most <= MOST_LINES
         for number in range(most):
             if number == len(self._lines):
@@ -121,7 +122,7 @@ class Head:
 
     def _line(self, number: int, line: bytes) -> tuple[Any, ...]:
         """Return the value of a line, if it is JSON. Where the first line is the first value, as in
-        every file of one record, it was parsed for that."""
+        every file of one record, it is already parsed."""
         if number == 0 and self.value is not None and len(line) == self._size:
             return (self.value,)
         try:
@@ -144,7 +145,7 @@ _shared: list[Head] = []
 
 @contextmanager
 def shared(head: Head) -> Iterator[None]:
-    """Let readers that look at the start of the same file once more have it as it was parsed."""
+    """Share the parsed start of a file among readers that look at it again."""
     _shared.append(head)
     try:
         yield
@@ -153,24 +154,24 @@ def shared(head: Head) -> Iterator[None]:
 
 
 def head_of(path: Path) -> Head:
-    """Return the start of a file; the one that is shared where it is of this file. Raises OSError,
+    """Return the start of a file; the shared one if it belongs to this file. Raises OSError,
     Unreadable."""
     return _shared[-1] if _shared and _shared[-1].path == path else Head(path)
 
 
 def whole_extent(text: bytes) -> int:
-    """Return the length of the object or array that begins a text, 0 where it does not end there or
-    is not strict JSON."""
+    """Return the length of the object or array at the start of a text, 0 where it does not end
+    there or is not strict JSON."""
     return (extent(text) or 0) if text[:1] in (b"{", b"[") else 0
 
 
 def first_value(text: bytes, size: int) -> Any:
-    """The first JSON value in `text`, of which `size` is the `whole_extent`; one that is cut off is
-    closed behind its last whole part."""
+    """Return the first JSON value in `text`, of which `size` is the `whole_extent`; a value that is
+    cut off is closed after its last complete part."""
     if size:
         return None if deep(text[:size]) else _parsed(text[:size])
     stack: list[bytes] = []
-    good = end = 0  # text up to here, closed by what the stack asks for, is valid
+    good = end = 0  # text up to here is valid once the brackets on the stack are closed
     while bracket := _TO_BRACKET(text, end):
         end = good = bracket.end()
         mark = text[end - 1 : end]

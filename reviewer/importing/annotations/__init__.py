@@ -1,7 +1,8 @@
 """What people said of attempts in other tools: one module for each tool whose files are read.
 
-A reader takes the bytes of one file and yields what each record holds, in its own words: nothing is
-rated, rounded or guessed. What a program or a model said is left out, with its reason.
+A reader takes the bytes of one file and yields the content of each record, in its own words:
+nothing is rated, rounded or guessed. Statements by a program or a model are left out, with the
+reason.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,8 +30,9 @@ class Answer(NamedTuple):
 
 
 class Annotation(NamedTuple):
-    """What one person said of one attempt. The attempt is named by the id of its trace, or by task
-    and model. `key` is the annotation's own id, empty where it has none; times are as written."""
+    """One person's statement on one attempt. The attempt is named by the id of its trace, or by
+    task and model. `key` is the annotation's own id, empty where it has none; times are as
+    written."""
 
     row: int
     key: str
@@ -45,13 +47,13 @@ class Annotation(NamedTuple):
 
     @property
     def attempt(self) -> str:
-        """Return what the tool calls the attempt."""
+        """Return the tool's name for the attempt."""
         return self.trace or " ".join(filter(None, (self.task, self.model)))
 
 
 class LeftOut(NamedTuple):
-    """A record of which no label can be made, though it is whole: `why` is the same text for all
-    that are left out for one reason."""
+    """A valid record from which no label can be made: `why` is the same text for all that are left
+    out for one reason."""
 
     row: int
     why: str
@@ -66,7 +68,7 @@ class BadRecord(NamedTuple):
 
 
 class BadFile(ValueError):
-    """A file of which nothing can be believed; `way` is what to do about it."""
+    """A file that cannot be trusted as a whole; `way` is what to do about it."""
 
     def __init__(self, why: str, way: str) -> None:
         super().__init__(why)
@@ -77,7 +79,8 @@ Record = Annotation | LeftOut | BadRecord
 
 
 def reader_of(tool: Tool) -> Callable[[bytes], Iterator[Record]]:
-    """Return the reader of a tool's files. It raises BadFile for a file that is none of them."""
+    """Return the reader of a tool's files. The reader raises BadFile for a file that is not one of
+    them."""
     if tool == "langfuse":
         from reviewer.importing.annotations.langfuse import read
     elif tool == "langsmith":

@@ -1,7 +1,7 @@
 """AgentOccam: a table of tasks with a score and a note of each rater, all of one agent.
 
-A rater is a column with a column `NAME's Note` beside it; the first one's has the legend of the
-scores behind the name. The average is no rater's, and a row of sums no task.
+A rater is a column that has a column `NAME's Note` beside it; the first rater's column has the
+legend of the scores after the name. The column of averages is no rater, and a row of sums no task.
 """
 
 import re
@@ -56,7 +56,7 @@ def read(data: bytes) -> Iterator[Record]:
 
 
 def _raters(header: Sequence[str]) -> dict[str, str]:
-    """Return column → rater. Raises BadFile where two columns are one rater's."""
+    """Return column → rater. Raises BadFile where two columns belong to one rater."""
     found: dict[str, str] = {}
     for column in header:
         match = _LEGEND.fullmatch(column)

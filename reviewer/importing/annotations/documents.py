@@ -8,8 +8,8 @@ from reviewer.importing.foreign_json import NotJson, parse
 
 
 def objects_of(data: bytes) -> Iterator[dict[str, Any] | BadRecord]:
-    """Yield each object: of a list its elements, of a document itself, of lines each line; what is
-    no object is a BadRecord of its number. Raises BadFile where there is none."""
+    """Yield each object: the elements of a list, the document itself, or each line; anything else
+    is a BadRecord with its number. Raises BadFile where there is no object."""
     if not data.strip():
         raise BadFile("is empty: there is no annotation in it", "export the file again")
     for number, value in _values(data):
@@ -40,7 +40,7 @@ def _lines(data: bytes) -> Iterator[tuple[int, Any]]:
 
 
 def loaded(value: Any) -> Any:
-    """Return the value of a text that is JSON itself; any other value as it is."""
+    """Return the value of a text that is itself JSON; any other value unchanged."""
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:
             return parse(value.encode("utf-8", "replace"))
@@ -50,12 +50,12 @@ def loaded(value: Any) -> Any:
 
 
 def word(value: Any) -> str:
-    """Return a text of a foreign record; empty for what is none."""
+    """Return a text of a foreign record; empty for any other value."""
     return value.strip() if isinstance(value, str) else ""
 
 
 def forms(values: Iterable[Any]) -> tuple[str, ...]:
-    """Return what an answer is stated as, each form once: texts, numbers, true and false."""
+    """Return the forms of an answer, each once: texts, numbers, true and false."""
     found: list[str] = []
     for value in values:
         if isinstance(value, bool):

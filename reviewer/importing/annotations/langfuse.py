@@ -1,7 +1,7 @@
-"""Langfuse: scores with the source ANNOTATION, out of an export of the scores table (CSV, JSON,
-JSON lines), an answer of the scores API, or a trace export with its scores.
+"""Langfuse: scores with the source ANNOTATION, from an export of the scores table (CSV, JSON, JSON
+lines), an answer of the scores API, or a trace export with its scores.
 
-A score of the sources API and EVAL is a program's or a model's and never a person's.
+A score with the source API or EVAL is a program's or a model's and never a person's.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def read(data: bytes) -> Iterator[Record]:
 
 
 def _scores(data: bytes) -> Iterator[Any]:
-    """Yield every score of a document, wherever such documents hold them."""
+    """Yield every score in a document, from any of the places where such documents keep them."""
     for value in objects_of(data):
         if isinstance(value, BadRecord):
             yield value
@@ -88,7 +88,7 @@ def _record(row: int, given: Any) -> Record:
 
 
 def _said(kind: str, given: dict[str, Any]) -> tuple[str, ...]:
-    """Return the forms of the value. Of a category the text alone: its number is a place in the
+    """Return the forms of the value. For a category only the text: its number is a place in the
     score's own configuration, or 0 without one."""
     text, value = given.get("stringValue"), given.get("value")
     if kind == "CATEGORICAL":
@@ -97,7 +97,7 @@ def _said(kind: str, given: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _of_subject(subject: Any) -> dict[str, Any]:
-    """Return the ids of what a score of the API's third version is about."""
+    """Return the ids of the subject of a score, as the API's third version states it."""
     if not isinstance(subject, dict):
         return {}
     kind, key = word(subject.get("kind") or subject.get("type")).lower(), subject.get("id")

@@ -1,8 +1,8 @@
-"""MLflow: feedback with the source HUMAN, out of traces (`Trace.to_json`, rows of `search_traces`)
-or by itself (`Feedback.to_dictionary`).
+"""MLflow: feedback with the source HUMAN, from traces (`Trace.to_json`, rows of `search_traces`) or
+by itself (`Feedback.to_dictionary`).
 
-An assessment by code or a judge is never a person's, one that another overrides no longer counts,
-and an expectation says what should have been, not what was.
+An assessment by code or a judge is never a person's, an overridden one no longer counts, and an
+expectation states what should have been, not what was.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,12 +12,12 @@ from reviewer.importing.annotations import Annotation, Answer, BadRecord, LeftOu
 from reviewer.importing.annotations.documents import forms, loaded, objects_of, word
 
 _NOBODY = ("", "default")
-"""The writer's own word for a source without a name is `default`."""
+"""MLflow itself writes `default` for a source without a name."""
 
 
 def read(data: bytes) -> Iterator[Record]:
-    """Yield a record for every assessment. One that overrides others has the id of the first: it is
-    the same answer, changed."""
+    """Yield a record for every assessment. An assessment that overrides others has the id of the
+    first: it is the same answer, changed."""
     held = list(_assessments(data))
     before = {
         word(one.get("assessment_id")): word(one.get("overrides"))
@@ -29,7 +29,7 @@ def read(data: bytes) -> Iterator[Record]:
 
 
 def _first(key: str, before: Mapping[str, str]) -> str:
-    """Return the id of the assessment that was overridden first, in whichever order they are."""
+    """Return the id of the assessment that was overridden first, whatever their order."""
     seen = {key}
     while (earlier := before.get(key, "")) and earlier not in seen:
         seen.add(earlier)

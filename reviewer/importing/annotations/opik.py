@@ -1,8 +1,9 @@
-"""Opik, by Comet: feedback scores with the source `ui`, out of traces as `opik export` writes them
-or the API gives them.
+"""Opik, by Comet: feedback scores with the source `ui`, from traces as `opik export` writes them or
+the API returns them.
 
-A score of the sources `sdk` and `online_scoring` is a program's or a model's and never a person's.
-Where several people gave one score, its own value is their mean: each of them is read by itself.
+A score with the source `sdk` or `online_scoring` is a program's or a model's and never a person's.
+Where several people gave one score, its own value is their mean: each person's value is read by
+itself.
 """
 
 from collections.abc import Iterator
@@ -47,7 +48,7 @@ def _traces(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _of(trace: Any, step: bool = False) -> Iterator[_Score | BadRecord]:
-    """Yield what each person or program gave of each score of a trace or span."""
+    """Yield what each person or program gave for each score of a trace or span."""
     held = trace.get("feedback_scores") if isinstance(trace, dict) else None
     for one in held if isinstance(held, list) else []:
         name = word(one.get("name")) if isinstance(one, dict) else ""

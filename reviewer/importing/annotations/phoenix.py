@@ -1,7 +1,7 @@
-"""Phoenix, by Arize: annotations of traces with the kind HUMAN, as its API gives them
-(`/v1/projects/…/trace_annotations`) or a line or an element each.
+"""Phoenix, by Arize: annotations of traces with the kind HUMAN, as its API returns them
+(`/v1/projects/…/trace_annotations`), or one per line or element.
 
-An annotation of the kinds LLM and CODE is a model's or a program's and never a person's.
+An annotation of the kind LLM or CODE is a model's or a program's and never a person's.
 """
 
 from collections.abc import Iterator

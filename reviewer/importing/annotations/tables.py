@@ -1,7 +1,8 @@
-"""Strict reading of CSV files that others wrote: every row has the header's columns, or is named.
+"""Strict reading of CSV files that others wrote: every row has the header's columns, or is
+reported.
 
-A cell is text and stays it: a formula is never evaluated. Where the quoting of a file is broken, no
-row of it is believed, since what follows may be the inside of a text.
+A cell is text and stays text: a formula is never evaluated. Where the quoting of a file is broken,
+none of the rows are used, since what follows may be the inside of a text.
 """
 
 import csv
@@ -13,7 +14,7 @@ from typing import NamedTuple
 from reviewer.importing.annotations import BadFile, BadRecord
 
 MOST_TEXT = 64 * 1024
-"""Characters of a cell that is read."""
+"""Most characters of a cell that is read."""
 
 _EXPORT = "export the file again as CSV in UTF-8"
 _limit = Lock()
@@ -29,8 +30,8 @@ class Row(NamedTuple):
 def table(
     data: bytes, columns: Sequence[str], read: Sequence[str] | None = None
 ) -> tuple[tuple[str, ...], Iterator[Row | BadRecord]]:
-    """Return the header and the rows. Only the cells of `read` columns (all without it) have to be
-    fit to be read. Raises BadFile for a file that is no CSV, or lacks one of `columns`."""
+    """Return the header and the rows. Only the cells of `read` columns (default: all) must be
+    readable. Raises BadFile for a file that is not CSV, or lacks one of `columns`."""
     try:
         text = data.decode("utf-8-sig", "surrogateescape")
     except UnicodeDecodeError:  # pragma: no cover - surrogateescape takes every byte

@@ -1,8 +1,8 @@
 """Weave, by W&B: annotations (`wandb.annotation.…`) and reactions (`wandb.reaction.1`) that people
-gave, out of calls that were exported with their feedback (`include_feedback`).
+gave, from calls that were exported with their feedback (`include_feedback`).
 
-Feedback by a scorer (`wandb.runnable.…`) and feedback of a type of one's own is a program's. A
-record of feedback by itself names a call, of which nothing says what trace it is of.
+Feedback by a scorer (`wandb.runnable.…`) and feedback of a custom type is a program's. A record of
+feedback by itself names only a call, and nothing says to which trace the call belongs.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _ALONE = "names a call and not its trace: export the calls with their feedback"
 
 
 class _Given(NamedTuple):
-    """Feedback, the trace that it is of, and why it is of none."""
+    """Feedback, the trace that it is about, and why it is about none."""
 
     feedback: Any
     trace: str

@@ -1,8 +1,8 @@
 """Every format that can be imported: a module each, or a folder where one takes several modules.
 
-Others may ship their own: an entry point of the group `reviewer.readers` names a class (or a
-function without arguments) that gives a reader. Ours come first, so that no installed package can
-take a known format over.
+Other packages may provide their own: an entry point of the group `reviewer.readers` names a class
+(or a function without arguments) that returns a reader. Built-in readers are asked first, so that
+no installed package can take over a known format.
 """
 
 from collections.abc import Iterator
@@ -88,7 +88,7 @@ OURS = (
     "chat.dialects:HermesReader",
     "chat.dialects:OpenAIChatReader",
 )  # fmt: skip
-"""Most specific first: a file is read by the first that claims it."""
+"""Most specific first: a file is read by the first reader that claims it."""
 GROUP = "reviewer.readers"
 
 
@@ -116,12 +116,14 @@ class NativeReader:
 
 @cache
 def native_reader() -> Reader:
-    """Return the reader of our own records, which claims whatever is left."""
+    """Return the reader of reviewer's own records, which claims every file that no other reader
+    does."""
     return NativeReader()
 
 
 def in_turn() -> Iterator[Reader]:
-    """Yield every other reader, in the order they are asked; each is loaded when its turn comes."""
+    """Yield every other reader, in the order in which they are asked; each is loaded when its turn
+    comes."""
     yield from map(_made, OURS)
     yield from _installed()
 
@@ -160,8 +162,8 @@ def others_asked() -> bool:
 
 
 def problems() -> tuple[str, ...]:
-    """Return why readers of other packages could not be used, a sentence each; empty until a file
-    that no reader of ours claims made us load them."""
+    """Return why readers of other packages could not be used, one sentence each; empty until they
+    were loaded for a file that no built-in reader claims."""
     return tuple(_problems)
 
 
@@ -176,13 +178,13 @@ def _made(place: str) -> Reader:
 
 @cache
 def _installed() -> tuple[Reader, ...]:
-    from importlib.metadata import entry_points  # slow to load, and our own records need none
+    from importlib.metadata import entry_points  # slow to load, and native records need none
 
     found: list[Reader] = []
     for entry in sorted(entry_points(group=GROUP), key=lambda one: one.name):
         try:
             reader = entry.load()()
-        except Exception as error:  # a stranger's package must not stop an import
+        except Exception as error:  # another author's package must not stop an import
             show(error, entry.name)
             _problems.append(f"reader {entry.name}: {type(error).__name__} while loading it")
             continue

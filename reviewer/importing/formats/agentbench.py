@@ -1,7 +1,7 @@
 """AgentBench runs: `<agent>/<task>/runs.jsonl`, with the errors and the verdicts beside it.
 
-Acts are in the history as text; `overall.json` holds the verdicts of a task, joined to runs by
-their index.
+Acts are texts in the history; `overall.json` has the verdicts of a task, joined to runs by their
+index.
 """
 
 import re
@@ -54,7 +54,7 @@ class Call(NamedTuple):
 
 
 def call_in(content: str) -> Call | None:
-    """Return the one act an agent's turn holds; None when there is none that is known."""
+    """Return the only act in an agent's turn; None when there is no known one."""
     if len(content) > MOST:
         return None
     fenced = _FENCE.match(content)
@@ -63,7 +63,7 @@ def call_in(content: str) -> Call | None:
 
 
 def acts_in(content: str) -> int:
-    """Return how many acts a turn holds that are in lines of their own; only the first is read."""
+    """Return how many acts a turn contains on lines of their own; only the first is read."""
     return len(_ACT.findall(content)) or len(_VERB.findall(content))
 
 
@@ -108,7 +108,7 @@ CUT_SHORT = "no overall.json: the run was cut short or never scored, so nothing 
 
 
 class RunVerdict(NamedTuple):
-    """The word of `overall.json` on a run. `said` is whether it says so itself
+    """The verdict of `overall.json` on a run. `said` is whether it states the verdict itself
     (`completedCorrect`)."""
 
     status: str
@@ -117,7 +117,7 @@ class RunVerdict(NamedTuple):
 
 
 class Overall:
-    """Verdicts by index; where an index occurs several times, verdicts go by position."""
+    """Verdicts by index; where an index occurs several times, by position."""
 
     def __init__(self, there: bool) -> None:
         self.missing = NOT_SCORED if there else CUT_SHORT
@@ -127,14 +127,14 @@ class Overall:
         self._counts: Counter[str] = Counter()
 
     def add(self, index: Any, status: str) -> None:
-        """Take one result."""
+        """Add one result."""
         passed = next((word for end, word in _WORDS if status.endswith(end)), None)
         self._counts["results"] += 1
         self._counts["correct"] += passed is True
         self._found[str(index)].append(RunVerdict(status, passed, passed is not None))
 
     def take(self, index: int | str) -> RunVerdict | None:
-        """Return the verdict of a run, each once."""
+        """Return the verdict of a run, each only once."""
         self._counts["runs"] += 1
         waiting = self._found.get(str(index))
         if not waiting:
@@ -147,7 +147,7 @@ class Overall:
         return type(self.accuracy) in (int, float)
 
     def close(self, notes: set[str]) -> None:
-        """Note what does not add up, once every run took its verdict."""
+        """Note inconsistencies, once every run took its verdict."""
         runs, results = self._counts["runs"], self._counts["results"]
         left = sum(map(len, self._found.values()))
         if results and left:
@@ -162,7 +162,7 @@ class Overall:
 
 def overall_of(source: Source, path: Path) -> Overall:
     """Return the verdicts of `overall.json`, read as a stream since it repeats every history. A
-    broken file judges nothing, with a note."""
+    broken file gives no verdicts, with a note."""
     if path not in source.companions:
         return Overall(there=False)
     overall = Overall(there=True)
@@ -199,10 +199,10 @@ _TERMINATIONS = {
 }
 _HARNESS = ("START_FAILED", "INTERACT_FAILED", "NETWORK_ERROR", "NOT_AVAILABLE")
 _NOT_TAKEN = ("agent invalid action", "agent validation failed")
-"""Ends by a last reply that the harness took no act from."""
+"""Ends of attempts after a last reply from which the harness took no act."""
 _ROLES = ("agent", "user", "system")
 HARMLESS = frozenset(
-    # the answer that was handed in: the verdict and the final state are read out of it
+    # the submitted answer: the verdict and the final state are read from it
     ("result",)
 )
 RUNS, ERRORS, OVERALL = "runs.jsonl", "error.jsonl", "overall.json"
@@ -286,7 +286,7 @@ class AgentBenchReader(Format):
 
 
 def _history(draft: Draft, output: dict[str, Any]) -> str:
-    """Write the conversation; return the first thing said by the user."""
+    """Add the conversation to the draft; return the first message of the user."""
     history = output.get("history")
     if not isinstance(history, list):
         draft.note("no history: what the agent did is not known")
@@ -319,7 +319,8 @@ def _history(draft: Draft, output: dict[str, Any]) -> str:
 
 
 def _rest(draft: Draft, line: dict[str, Any], output: dict[str, Any]) -> None:
-    """Account for what is left of a run. A run that broke before its first turn has no history."""
+    """Account for the remaining members of a run. A run that broke before its first turn has no
+    history."""
     if line.get("output") is not None and not isinstance(line["output"], dict):
         draft.unread("output")
     if not isinstance(output.get("history"), list) and not line.get("error"):
@@ -358,7 +359,8 @@ def _termination(status: Any, error: str | None) -> str | None:
 def _verdict(
     notes: set[str], overall: Overall, index: int | str, result: Any, error: str | None
 ) -> SourceVerdict | None:
-    # Notes on the file: verdicts that come later do not make other attempts of the same runs.
+    # Notes belong to the file: verdicts that come later do not turn the same runs into other
+    # attempts.
     judged = None if error else overall.take(index)
     if judged is not None:
         if judged.passed is False and not judged.said:

@@ -1,7 +1,7 @@
-"""AgentLab experiments: `summary_info.json`, one file an attempt; its folder's name says what ran.
+"""AgentLab experiments: `summary_info.json`, one file per attempt; its folder's name says what ran.
 
-The steps are next to it as pickles. Loading one runs its code, so they are never opened: a trace
-has totals and a verdict, and no steps.
+The steps are beside it as pickles. Loading a pickle runs its code, so they are never opened: a
+trace has totals and a verdict, and no steps.
 """
 
 import re
@@ -28,7 +28,7 @@ JOURNAL = "reproducibility_journal.csv"
 
 
 class _FolderNames(NamedTuple):
-    """FormatFacts out of a folder's name."""
+    """Facts from a folder's name."""
 
     agent: str
     suite: str
@@ -87,7 +87,7 @@ class AgentLabReader(Format):
         draft.source["n_steps"] = value.get("n_steps")
         tell_rest(value, draft)
         if value.get("n_steps") != 0:
-            draft.unread("step_*.pkl.gz")  # what the agent did is there alone
+            draft.unread("step_*.pkl.gz")  # only these files show what the agent did
         return draft.foreign(
             episode_id=named.episode,
             candidate_id=source.candidate or self.candidate_id(source.path),
@@ -158,7 +158,7 @@ def _verdict(draft: Draft, value: dict[str, Any]) -> SourceVerdict:
 
 
 def _cost(draft: Draft, value: dict[str, Any]) -> float | None:
-    """Return the tracker's cost; older versions have one of each provider."""
+    """Return the tracker's cost; older versions have one per provider."""
     whole = measured(value.get("stats.cum_cost"))
     if whole is not None:
         return whole
@@ -188,7 +188,7 @@ def _usage(value: dict[str, Any]) -> dict[str, int] | None:
 
 
 def _latency(draft: Draft, value: dict[str, Any]) -> float | None:
-    """Return the time the agent thought and the environment acted, in ms."""
+    """Return the time of the agent's thinking and the environment's actions, in ms."""
     parts = (value.get("stats.cum_agent_elapsed"), value.get("stats.cum_step_elapsed"))
     total = added([measured(part) for part in parts])
     if total is None:

@@ -1,6 +1,6 @@
-"""Shared parts of the readers: the defaults of a format, attempts that are a record each, what the
-place of a file says, tolerant access to members of foreign JSON, where a value of another type
-counts as missing, and acts that a reader has left of a record."""
+"""Shared parts of the readers: the defaults of a format, attempts that are one record each, facts
+from the place of a file, tolerant access to members of foreign JSON (a value of another type counts
+as missing), and acts in parts of a record that a reader left unread."""
 
 import os
 import re
@@ -30,8 +30,8 @@ _ORIGINS = ("1970-01-01T00:00:00Z", "1970-01-01T00:00:00")
 
 
 class Format:
-    """The defaults of a format: its suite is called as it is, a candidate as the file, and no
-    other file is part of one."""
+    """The defaults of a format: its suite has the format's name, a candidate the file's, and no
+    other file is part of an attempt."""
 
     name = ""
     version = "1"
@@ -55,8 +55,8 @@ def each_record(
     of: str = "",
     path: Path | None = None,
 ) -> Iterator[Foreign | Broken]:
-    """Yield what `make` gives of every record of a file, each on its own. `what` is what a record
-    is called there, before its number, and `of` what is behind that."""
+    """Yield the result of `make` for every record of a file, each independently. `what` is the word
+    for a record there, before its number, and `of` the words after it."""
     for piece in source.pieces(path):
         name = f"{what} {piece.number}{of}"
         if piece.problem:
@@ -92,7 +92,7 @@ def small_value(path: Path, most: int) -> Any:
 
 
 def value_of(source: Source, part: Part) -> Any:
-    """Return a part of a document as a value, None when it is none."""
+    """Return a part of a document as a value, None when it is not a value."""
     try:
         return None if part.problem else source.value(part.raw)
     except Rejected:
@@ -100,8 +100,7 @@ def value_of(source: Source, part: Part) -> Any:
 
 
 def started_ms(stamp: Any) -> float:
-    """Return a time in milliseconds since 1970, to put runs in order; infinity when it is
-    unknown."""
+    """Return a time in milliseconds since 1970, for sorting runs; infinity when it is unknown."""
     for origin in _ORIGINS:
         if (since := elapsed_ms(origin, stamp)) is not None:
             return since
@@ -120,8 +119,8 @@ def slug(text: str) -> str:
 
 
 def folder_names(path: Path, count: int) -> tuple[str, ...]:
-    """Return the names of the folders a file is in, nearest first. Names are empty above the
-    root, and for standard input: its place says nothing."""
+    """Return the names of the folders that contain a file, nearest first. Names are empty above the
+    root, and for standard input."""
     if path.name == STDIN:
         return ("",) * count
     names = [folder.name for folder in islice(path.absolute().parents, count)]
@@ -137,7 +136,7 @@ def above(path: Path, most: int) -> Iterator[Path]:
 
 
 def within(folder: Path, name: str) -> Path | None:
-    """Return the file that a text out of a file names below `folder`; None when there is none, or
+    """Return the file below `folder` that a text from a file names; None when there is none, or
     when the name leads out of the folder."""
     if not name or len(name) > 512 or "\0" in name:
         return None
@@ -153,7 +152,7 @@ MOST = 5000
 
 def files_below(folder: Path, but: Path) -> tuple[Path, ...]:
     """Return regular files below `folder`, by path, at most `MOST` of them; without `but`, links,
-    and files too large to be read here."""
+    and files that are too large."""
     found: list[Path] = []
     for place, folders, files in os.walk(folder):
         folders.sort()
@@ -197,7 +196,7 @@ def text(value: Any) -> str:
 
 
 def at_path(value: Any, *path: str | int) -> Any:
-    """Return what is at a path of member names and places in lists, None when a step of it leads
+    """Return the value at a path of member names and places in lists, None when a step of it leads
     nowhere."""
     for step in path:
         if isinstance(step, str):
@@ -209,12 +208,12 @@ def at_path(value: Any, *path: str | int) -> Any:
 
 
 def present(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts that are known: those that are not None."""
+    """Return the known facts: those that are not None."""
     return {name: value for name, value in facts.items() if value is not None}
 
 
 def clipped(text: str, most: int) -> str:
-    """Return a long text's start and end, with a mark between them."""
+    """Return the start and end of a long text, with a mark between them."""
     if len(text) <= most:
         return text
     half = most // 2
@@ -232,12 +231,12 @@ def tell_rest(
     messages: Iterable[Any] = (),
     done: Iterable[Any] = (),
 ) -> None:
-    """Enter into the draft what could be an act and repeats no call of the draft. `told` are parts
-    that were read with all they hold; `harmless` names members that hold no act; `copies` are calls
-    (id, tool, arguments) that the draft has in another form; `resolve` is what puts referenced
-    texts in their place, and the letters references begin with. `messages` are those of which every
-    word, call and answer is in the draft: of the usual ones nothing is left. Nor is of parts that
-    are `done`."""
+    """Enter into the draft the parts of a record that could be an act and repeat no call of the
+    draft. `told` are parts that were read completely; `harmless` names members that contain no act;
+    `copies` are calls (id, tool, arguments) that the draft has in another form; `resolve` is a
+    function that replaces references to texts, and their prefix. `messages` are those of which
+    every word, call and answer is in the draft: nothing is left of a message in the usual form.
+    Nothing is left of parts that are `done` either."""
     account = Account(harmless)
     account.copies.extend(copies)
     account.enters = True
@@ -256,14 +255,15 @@ MOST_LOST = 20
 
 
 def tell_lost(draft: Draft, places: Iterable[str]) -> None:
-    """Enter into the draft places of its file that could not be read, for a format in which any of
-    them may hold a part of any attempt: a call that was there would be missing unsaid."""
+    """Enter into the draft places of its file that could not be read, for a format in which any
+    place may contain a part of any attempt: a call there would be missing without notice."""
     for place in islice(places, MOST_LOST):
         draft.unread(f"{place} (unreadable)" if place else "a part of the file (unreadable)")
 
 
 def enter(value: Any, account: Account) -> None:
-    """Take what only holds messages, so that each of their parts is looked at by itself."""
+    """Declare objects that only contain messages, so that each part of these is looked at by
+    itself."""
     waiting = [value]
     while waiting:
         part = waiting.pop()
@@ -279,23 +279,23 @@ _HOLD = frozenset((dict, list, RepeatedMembers))
 
 
 MOST_EXPECTED, LONGEST_EXPECTED = 100, 8192
-"""Expected calls that are kept of a source, and the bytes of one."""
+"""Most expected calls that are stored for a source, and most bytes of one."""
 
 
 SAYS_BOTH = "the record says both that it passed and that it did not: no verdict was taken"
 
 
 def agreed(passed: Any, parts: Iterable[Any]) -> bool | None:
-    """Return whether a source says that an attempt passed; None where it says that it did and that
-    one of the parts it is made of did not, or says of one something that is no truth value."""
+    """Return whether a source says that an attempt passed; None where the source also says that one
+    of the verdict's parts did not pass, or states a part as something that is no truth value."""
     if passed is True and any(one is not True and one is not None for one in parts):
         return None
     return passed if isinstance(passed, bool) else None
 
 
 def expected_actions(listed: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Return the calls that a source expects of an agent (`name`, `arguments`, and where it says
-    so `met` and `by`), as members of its verdict's detail."""
+    """Return the calls that a source expects of an agent (`name`, `arguments`, and where stated
+    `met` and `by`), as members of its verdict's detail."""
     whole = list(listed)
     kept = [one for one in whole if len(msgspec.json.encode(one)) <= LONGEST_EXPECTED]
     kept = kept[:MOST_EXPECTED]

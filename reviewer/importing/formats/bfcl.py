@@ -1,12 +1,13 @@
-"""Results of the Berkeley Function Calling Leaderboard (BFCL): `BFCL_v4_<category>_result.json`, a
-line for each question, in the model's folder; its checker's scores are in the same place below
+"""Results of the Berkeley Function Calling Leaderboard (BFCL): `BFCL_v4_<category>_result.json`,
+one line per question, in the model's folder; its checker's scores are in the same place below
 `score`.
 
-What a model answered is words, calls by name (`[{"f": "{…}"}]`), or calls as Python writes them.
-With several turns `inference_log` tells all that was asked, called and returned, and `result`
-repeats the answers; with one, calls are not run, a log holds no more than what the model was given,
-and the question is not in the file. A score file lists what failed: what it leaves out passed,
-where it counts as many as there are results."""
+A model's answer is words, calls by name (`[{"f": "{…}"}]`), or calls written as Python. With
+several turns, `inference_log` states everything that was asked, called and returned, and `result`
+repeats the answers; with one turn, calls are not run, a log contains only what the model was given,
+and the question is not in the file. A score file lists the failures: questions that it leaves out
+passed, if it counts as many as there are results.
+"""
 
 import re
 from collections.abc import Iterator
@@ -39,7 +40,7 @@ _GROUPS = frozenset(
         *("kv", "vector", "rec_sum"),
     )
 )
-"""Folders below a model's, in which its results are grouped."""
+"""Folders below a model's that group its results."""
 
 
 class BfclReader(Format):
@@ -105,7 +106,7 @@ def _result(source: Source, value: Any, scores: "_Scores") -> Foreign:
         draft.unread("inference_log", 1)
     if told.answers:
         if told.answers != _flat(value["result"]):
-            draft.unread("result", 1)  # it tells of other answers than the log
+            draft.unread("result", 1)  # its answers differ from those in the log
     elif broke:
         told.transcript.wrong(value["result"])
     else:
@@ -130,8 +131,8 @@ def _result(source: Source, value: Any, scores: "_Scores") -> Foreign:
 
 
 def _ran(log: Any) -> bool:
-    """Return whether a log tells of turns, in which calls were run; that of a question of one
-    answer holds what the model was given alone."""
+    """Return whether a log describes turns in which calls were run; the log of a question with a
+    single answer contains only what the model was given."""
     return any("role" not in one for one in objects(log))
 
 
@@ -139,7 +140,7 @@ _READ = frozenset(("id", "result", "inference_log", *_COUNTS, "traceback", "reas
 
 
 class _Told:
-    """What is told of one question, in the making of a transcript."""
+    """The parts of one question, collected for a transcript."""
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
@@ -151,8 +152,8 @@ class _Told:
         self._made = 0
 
     def log(self, log: list[Any]) -> None:
-        """Take what `inference_log` tells: states, then a turn, and so on; of one answer, what the
-        model was given."""
+        """Read `inference_log`: states, then a turn, and so on; for a single answer, what the model
+        was given."""
         account = self.transcript.account
         account.every(log)
         for part in log:
@@ -211,7 +212,7 @@ class _Told:
             account.whole(one.get("content"))
 
     def answer(self, answer: Any) -> None:
-        """Take one answer of the model."""
+        """Read one answer of the model."""
         calls = _calls_of(answer)
         if calls is None:
             content = answer if isinstance(answer, str) else str(answer)
@@ -230,7 +231,7 @@ class _Told:
 
 
 def _calls_of(answer: Any) -> list[tuple[str, Any]] | None:
-    """Return the calls of an answer; None for words, and for what is not understood."""
+    """Return the calls of an answer; None for words, and for an answer that is not understood."""
     if isinstance(answer, list):
         if not all(isinstance(one, dict) and len(one) == 1 for one in answer):
             return None
@@ -255,12 +256,13 @@ def _as_json(answer: str) -> list[Any] | None:
 
 
 def _bare(answer: str) -> str:
-    """Return a text as BFCL takes it, without the fence around it."""
+    """Return a text as BFCL reads it, without the code fence around it."""
     return answer.strip("`\n ")
 
 
 def _answers(result: Any) -> list[Any]:
-    """Return the answers of a result without a log: one, or those of each step of each turn."""
+    """Return the answers of a result without a log: a single one, or those of each step of each
+    turn."""
     return _flat(result) if _is_turns(result) else [result]
 
 
@@ -275,7 +277,7 @@ def _flat(result: Any) -> list[Any]:
 
 
 def _failed(seen: Any) -> bool:
-    """Return whether BFCL's executor, or a class of its own, says that a call failed."""
+    """Return whether BFCL's executor, or one of its own classes, says that a call failed."""
     if isinstance(seen, str) and seen.startswith("Error during execution"):
         return True
     held = parse_text(seen) if isinstance(seen, str) and seen[:1] == "{" else seen
@@ -283,7 +285,7 @@ def _failed(seen: Any) -> bool:
 
 
 def _numbers(value: Any) -> Iterator[Any]:
-    """Yield the figures of each step, which are in lists of each turn."""
+    """Yield the figures of each step, which are in one list per turn."""
     waiting = [value]
     while waiting:
         one = waiting.pop()
@@ -311,7 +313,7 @@ def _usage(value: dict[str, Any]) -> dict[str, Any] | None:
 
 
 class _Scores(NamedTuple):
-    """What a score file says: what failed, and whether all else passed."""
+    """The content of a score file: what failed, and whether everything else passed."""
 
     failed: dict[str, dict[str, Any]]
     passed: frozenset[str]
@@ -351,7 +353,7 @@ def _scores(source: Source) -> _Scores:
 
 
 def _score_file(path: Path) -> Path | None:
-    """Return the scores of a result file: the same place, below `score` beside `result`."""
+    """Return the score file of a result file: the same place, below `score` instead of `result`."""
     found = _FILE.match(path.name)
     if found is None:
         return None
@@ -366,7 +368,7 @@ def _score_file(path: Path) -> Path | None:
 
 
 def _groups(path: Path) -> list[str]:
-    """Return the folders of groups that a file is in, nearest first."""
+    """Return the group folders that contain a file, nearest first."""
     found: list[str] = []
     for name in folder_names(path, 3):
         if name not in _GROUPS:
@@ -376,6 +378,6 @@ def _groups(path: Path) -> list[str]:
 
 
 def _model(path: Path) -> str:
-    """Return the model in whose folder a file is; empty where it is in no group's folder."""
+    """Return the model whose folder contains a file; empty where no group's folder does."""
     groups = _groups(path)
     return folder_names(path, len(groups) + 1)[-1] if groups else ""

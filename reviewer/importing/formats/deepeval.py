@@ -1,10 +1,11 @@
 """Test runs of DeepEval: `test_run_<time>.json`, the latest run in `.deepeval`, and the same with
 `testRunData` around it.
 
-A test case is an attempt: what was asked and answered, which tools were called, what each metric
-said. One that was traced has its spans too; `toolsCalled` repeats calls of those, and what it has
-beyond them is not understood. `success` is the verdict of the source. `runDuration` is the time of
-the metrics and `evaluationCost` what they cost: neither is the agent's."""
+A test case is an attempt: request and answer, the called tools, and the result of each metric. A
+traced one has its spans too; `toolsCalled` repeats their calls, and further calls in it are not
+understood. `success` is the verdict of the source. `runDuration` is the time of the metrics and
+`evaluationCost` what they cost: neither is the agent's.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -44,7 +45,7 @@ _AROUND = "testRunData"
 
 
 class About(NamedTuple):
-    """What a run says of all its test cases."""
+    """A run's facts about all its test cases."""
 
     candidate: str = ""
     identifier: str = ""
@@ -95,20 +96,20 @@ def is_run(value: Any) -> bool:
 
 
 def _kind(path: Path, around: tuple[str, ...]) -> str:
-    """Return which list of test cases a part is in; empty for any other part."""
+    """Return the list of test cases that a part is in; empty for any other part."""
     inner = path[len(around) :]
     listed = len(inner) == 2 and inner[0] in CASES and isinstance(inner[1], int)
     return str(inner[0]) if listed else ""
 
 
 def _misplaced(path: Path, around: tuple[str, ...]) -> bool:
-    """Return whether a part is where test cases are, and is none: their list is no list."""
+    """Return whether a part is where test cases should be, and is not a list of them."""
     inner = path[len(around) :]
     return inner[0] in CASES if inner else path == around
 
 
 def _about(source: Source, around: tuple[str, ...]) -> About:
-    """Return what the run says of itself, wherever it says it."""
+    """Return the run's facts about itself, wherever they are."""
     found: dict[str, Any] = {}
     for part in source.walk((*around, EACH)):
         inner = part.path[len(around) :]
@@ -119,7 +120,7 @@ def _about(source: Source, around: tuple[str, ...]) -> About:
 
 
 def about(run: dict[str, Any]) -> About:
-    """Return the model or the agent that a run was of, as far as it names one."""
+    """Return the model or the agent of a run, if it names one."""
     settings = mapping(run.get("hyperparameters"))
     names = ("agent", "agent_version", "version", "model", "Model")
     told = [text(settings.get(name)) for name in names]
@@ -131,7 +132,7 @@ def _parsed(source: Source, raw: bytes, kind: str, found: About) -> Foreign:
 
 
 def attempt(source: Source, case: Any, kind: str, found: About, name: str = NAME) -> Foreign:
-    """Return the attempt of a test case out of the list `kind`; `name` is the format's. Raises
+    """Return the attempt of a test case in the list `kind`; `name` is the format's. Raises
     Rejected."""
     if not isinstance(case, dict):
         raise Rejected("type:test case")
@@ -184,8 +185,8 @@ def _answered(transcript: Transcript, output: Any) -> None:
 
 
 def _called(transcript: Transcript, called: Any, place: str = "") -> None:
-    """Take the tools that were called, in order, with what they returned where that is stated.
-    Calls have no ids: they are given those of their places."""
+    """Read the called tools, in order, with their results where stated. Calls have no ids: they get
+    ids from their places."""
     account = transcript.account
     if called is not None and not isinstance(called, list):
         transcript.draft.unread("toolsCalled", 1)
@@ -213,7 +214,7 @@ _CALL = frozenset(
 
 
 def _account_of(account: Account, case: dict[str, Any]) -> None:
-    """Take what says what was expected, and what metrics made of it."""
+    """Declare the members with expectations and metric results."""
     account.read(case, READ)
     account.whole(case.get("expectedTools"), case.get("metricsData"), case.get("expectationsData"))
     account.whole(case.get("imagesMapping"))
@@ -280,8 +281,8 @@ def _verdict(case: dict[str, Any], draft: Draft) -> SourceVerdict:
 
 
 def _parts(case: dict[str, Any]) -> Iterator[Any]:
-    """Yield what each metric says of a case, of its trace and of the trace's spans, and what was
-    made of its expectations. One that broke has not passed."""
+    """Yield the result of each metric on a case, on its trace and on the trace's spans, and of its
+    expectations. A metric that broke has not passed."""
     trace = mapping(case.get("trace"))
     holders = (case, trace, *(one for name in BUCKETS for one in objects(trace.get(name))))
     for one in (one for held in holders for one in objects(held.get("metricsData"))):

@@ -1,5 +1,5 @@
-"""A traced test case of DeepEval as spans: the case around them all, and what each says under the
-names that `formats.otel` reads."""
+"""A traced test case of DeepEval as spans: the case as the outermost span, and the members of each
+span under the names that `formats.otel` reads."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -34,11 +34,11 @@ READ = frozenset(
         *("context", "retrievalContext", "metadata", "imagesMapping"),
     )
 )
-"""Members of a test case that are read, or say what was expected and what metrics made of it."""
+"""Members of a test case that are read, or contain expectations and metric results."""
 
 
 def given(call: dict[str, Any]) -> Any:
-    """Return what a call was given."""
+    """Return the arguments of a call."""
     return call.get("inputParameters", call.get("input_parameters"))
 
 
@@ -63,7 +63,7 @@ def _spans(case: dict[str, Any], trace: dict[str, Any], episode: str) -> Iterato
 
 
 def _top(case: dict[str, Any], trace: dict[str, Any], own: str, episode: str) -> Span:
-    """Return the span around all others: the test case, and what is said of the whole trace."""
+    """Return the outermost span: the test case, and the facts about the whole trace."""
     counts = tokens(
         input_tokens=case.get("inputTokenCount"), output_tokens=case.get("outputTokenCount")
     )
@@ -99,14 +99,14 @@ _TOP = "test case"
 _TRACE = frozenset(
     (
         *("uuid", "startTime", "endTime", "name", "input", "output", "status", "toolsCalled"),
-        # what was expected, and what metrics made of it
+        # expectations and metric results
         *("expectedTools", "expectedOutput", "metricsData", "metricCollection"),
     )
 )
 
 
 def _repeats(*holders: dict[str, Any]) -> Attributes:
-    """Return the calls that are told of a whole run, in the members by which copies are known."""
+    """Return the calls stated for a whole run, in the members by which copies are recognized."""
     found = [one for held in holders for one in sequence(held.get("toolsCalled"))]
     calls = [
         {"name": one.get("name"), "arguments": given(one) or {}} if isinstance(one, dict) else one
@@ -172,8 +172,8 @@ def _times(count: Any, price: Any) -> float | None:
 
 
 def ties(spans: list[Span]) -> bool:
-    """Return whether a call and an answer of a model begin at one moment, so that nothing says
-    which came first."""
+    """Return whether a call and an answer of a model begin at the same time, so that their order is
+    unknown."""
     tools, models = (
         {one.start for one in spans if kind_of(one) == kind} for kind in ("tool", "model")
     )

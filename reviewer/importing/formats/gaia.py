@@ -1,7 +1,7 @@
 """GAIA runs: submissions, and the row files of smolagents' harnesses; a row is an attempt.
 
-A verdict that is in the row is taken. Where there is none, the answer is compared with the true one
-by GAIA's own rule, where that is beside the rows or in them; a true answer is never kept.
+A verdict in the row is used. Without one, the answer is compared with the true one by GAIA's own
+rule, where that is in the rows or beside them; a true answer is never stored.
 """
 
 import hashlib
@@ -66,7 +66,7 @@ def _bare(text: str) -> str:
 
 ANSWERS = ("model_answer", "prediction", "answer")
 FEW = 3
-"""Tasks from which on a note says that all rows have the same answer."""
+"""Number of tasks from which a note says that all rows have the same answer."""
 _FAILED = re.compile(
     r"(?i)\berror\b|\w+Error\b|exception|traceback|unauthori[sz]ed|authenticat|api.?key"
     r"|rate.?limit|\b(?:401|403|404|429|5\d\d)\b|quota|timed? ?out"
@@ -84,8 +84,8 @@ class FileFacts:
         self._task_ids, self._gold = beside
 
     def gold(self, row: dict[str, Any], task_id: str) -> tuple[str, str]:
-        """Return (the true answer, where it is from), both empty when it is not known. It is
-        compared with and never kept. GAIA hides the answers of its test part behind a question
+        """Return (the true answer, its source), both empty when it is not known. It is used for
+        comparison and never stored. GAIA hides the answers of its test part behind a question
         mark."""
         beside = self._gold.get(task_id, ""), "metadata.jsonl"
         own = row.get("true_answer")
@@ -93,14 +93,14 @@ class FileFacts:
         return next((one for one in (beside, stated) if one[0] not in ("", "?")), ("", ""))
 
     def task_of(self, question: str) -> tuple[str, str]:
-        """Return (the task's id out of the metadata, or empty; an id made of the question)."""
+        """Return (the task's id from the metadata, or empty; an id made from the question)."""
         plain = _plain(question)
         made = hashlib.sha256(plain.encode("utf-8", "replace")).hexdigest()[:12]
         return self._task_ids.get(plain, ""), f"q-{made}"
 
 
 def facts_of(source: Source) -> FileFacts:
-    """Return what all readable rows have in common. Raises Unreadable, OSError."""
+    """Return the facts that all readable rows have in common. Raises Unreadable, OSError."""
     rows, first, same = 0, "", True
     asked: set[int] = set()
     for piece in source.pieces():
@@ -135,7 +135,8 @@ class Metadata(NamedTuple):
 
 
 def _metadata(source: Source) -> Metadata:
-    """Return task ids and true answers out of the metadata; nothing of the answers may be kept."""
+    """Return task ids and true answers from the metadata; the answers may not be stored
+    anywhere."""
     found: dict[str, str] = {}
     gold: dict[str, str] = {}
     for path in source.companions:
@@ -158,7 +159,7 @@ def _plain(question: str) -> str:
 
 
 def first_text(row: dict[str, Any], *names: str) -> str:
-    """Return the first of these members that is a text with something in it."""
+    """Return the first of these members that is a nonempty text."""
     return next((row[n] for n in names if isinstance(row.get(n), str) and row[n].strip()), "")
 
 
@@ -277,7 +278,7 @@ def _episode(draft: Draft, row: dict[str, Any], question: str, common: FileFacts
 
 
 def _exception(draft: Draft, row: dict[str, Any], answer: str | None) -> str | None:
-    """Return the row's error in any of the ways it is written, also as the answer."""
+    """Return the row's error in any of the ways in which it is written, including as the answer."""
     said = row.get("agent_error")
     text = "" if said is None else as_text(said).strip()
     if text.casefold() in _NO_ERROR:
@@ -326,7 +327,7 @@ def _verdict(
 
 
 def _flag(value: Any) -> Any:
-    """Return true or false, as which tables of numbers write 1 and 0."""
+    """Return true or false, also for the 1 and 0 of numeric tables."""
     return bool(value) if isinstance(value, (int, float)) and value in (0, 1) else value
 
 

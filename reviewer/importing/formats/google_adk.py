@@ -1,9 +1,10 @@
-"""Sessions of Google's Agent Development Kit: one object a session, in either of its spellings.
+"""Sessions of Google's Agent Development Kit: one object per session, in either of its spellings.
 
-Who speaks is the event's `author`, not the role of its content: results have the role of a user.
+The speaker is the event's `author`, not the role of its content: results have the role of a user.
 Streamed pieces (`partial`) are repeated by the event that ends the stream. A call that waits for a
-person's word is answered twice: first that it waits, then by what it returned. The state of a
-session is the framework's own, not that of what the agent works on."""
+person's answer is answered twice: first with a notice that it waits, then with its result. The
+state of a session is the framework's own, not that of the world that the agent works on.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -60,7 +61,7 @@ def _is_session(value: Any) -> bool:
 
 
 def _of(value: Any, name: str) -> Any:
-    """Return a member by its name in snake case, in whichever spelling it is written."""
+    """Return a member by its name in snake case, in either spelling."""
     if not isinstance(value, dict):
         return None
     found = value.get(name)
@@ -104,7 +105,7 @@ def session(source: Source, number: int, value: Any, name: str = GoogleAdkReader
 
 
 class _Events:
-    """The events of one session, in the making of a transcript."""
+    """The events of one session, read into a transcript."""
 
     def __init__(self, draft: Draft, events: list[dict[str, Any]]) -> None:
         self.draft = draft
@@ -134,7 +135,7 @@ class _Events:
     def _one(self, place: int, event: dict[str, Any], author: str) -> None:
         account = self.transcript.account
         account.read(event, _READ)
-        account.read(event.get("actions"), ())  # what an event changed: no calls by itself
+        account.read(event.get("actions"), ())  # changes made by an event: no calls themselves
         if author != "user" and isinstance(event.get("content"), dict):
             self.agents.append(author)
         if model := text(_of(event, "model_version")):
@@ -162,7 +163,7 @@ class _Events:
 
     def _apart(self, place: int, event: dict[str, Any], part: Any) -> bool:
         """Return whether a part is no message: a question to a person, the answer to one, or a
-        result that a later one of the same call takes the place of."""
+        result that a later one of the same call replaces."""
         account = self.transcript.account
         call, answer = _of(part, "function_call"), _of(part, "function_response")
         if isinstance(call, dict) and call.get("name") == _ASKS:
@@ -222,7 +223,7 @@ def _failed(response: Any) -> bool:
 
 
 def _once(events: list[dict[str, Any]], draft: Draft) -> list[dict[str, Any]]:
-    """Return events without those that repeat another with its id."""
+    """Return the events without those that repeat another one with the same id."""
     known: dict[str, list[dict[str, Any]]] = {}
     found: list[dict[str, Any]] = []
     for event in events:

@@ -1,7 +1,7 @@
-"""HAL run files (`<run id>_UPLOAD.json`): one document of a whole run, a task an attempt.
+"""HAL run files (`<run id>_UPLOAD.json`): one document for a whole run, one attempt per task.
 
-Verdicts are in `results` as lists of task ids, costs for the whole run only. What agents said is
-logged per call to a model, each with the whole history again: a message is taken once, and a call
+Verdicts are in `results` as lists of task ids, costs for the whole run only. The agents' messages
+are logged per model call, each with the whole history again: a message is read once, and a call
 that another one only passed on is not counted twice.
 """
 
@@ -44,7 +44,7 @@ _WALKED = tuple(
         *("task_prompts", "wall_clock_times", "task_step_counts"),
     )
 )
-# Members of a task's result that are taken: `explanation` quotes the true answer.
+# Members of a task's result that are read: `explanation` quotes the true answer.
 _TAKEN = ("score", "reward", "cost", "metrics", "conversation_history", "taken_actions")
 
 
@@ -58,7 +58,7 @@ class Place(NamedTuple):
 
 
 class Task:
-    """The record of one task in a run. `passed_on` are calls that another one handed on."""
+    """The record of one task in a run. `passed_on` are calls that another one forwarded."""
 
     def __init__(self) -> None:
         self.result: dict[str, Any] = {}
@@ -73,7 +73,7 @@ class Task:
 
 
 class Run:
-    """The run as a whole and its tasks, in the order the file first names them."""
+    """The run as a whole and its tasks, in the order in which the file first names them."""
 
     def __init__(self) -> None:
         self.tasks: dict[str, Task] = {}
@@ -88,13 +88,13 @@ class Run:
         return self.tasks.setdefault(str(task_id), Task())
 
     def passed(self, task_id: str) -> bool | None:
-        """Return what the lists of the results say; None when neither names the task."""
+        """Return the verdict in the lists of the results; None when neither names the task."""
         good = task_id in self._lists.get("successful_tasks", ())
         bad = task_id in self._lists.get("failed_tasks", ())
         return None if good == bad else good
 
     def doubts(self) -> list[str]:
-        """Return what does not add up."""
+        """Return the inconsistencies."""
         found = []
         good, bad = (self._lists.get(n, set()) for n in ("successful_tasks", "failed_tasks"))
         if good & bad:
@@ -107,7 +107,7 @@ class Run:
         return found
 
     def configured(self, config: Any) -> None:
-        """Take the run's own settings."""
+        """Read the run's own settings."""
         if not isinstance(config, dict):
             return
         self.benchmark = str(config.get("benchmark_name") or "")
@@ -120,7 +120,7 @@ class Run:
         self.summary.update(present({name: config.get(name) for name in kept}))
 
     def resulted(self, name: str, value: Any) -> None:
-        """Take one member of `results`."""
+        """Read one member of `results`."""
         if name in ("successful_tasks", "failed_tasks"):
             self._lists[name] = {str(one) for one in _listed(value)}
             for one in _listed(value):
@@ -135,14 +135,14 @@ class Run:
                     self.task(task_id).call_time = one.get("total_time")
 
     def evaluated(self, task_id: str, value: Any) -> None:
-        """Take one member of `raw_eval_results`, where those are the results of tasks."""
+        """Read one member of `raw_eval_results`, where those are the results of tasks."""
         if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
             self.task(task_id).variations = True
         elif isinstance(value, dict) and ("score" in value or "reward" in value):
             self.task(task_id).result = {name: value[name] for name in _TAKEN if name in value}
 
     def logged(self, part: Part, name: str | int, value: Any) -> None:
-        """Take one logged call, or all calls of a task in one as newer harnesses write them."""
+        """Read one logged call, or all calls of a task in one as newer harnesses write them."""
         if not isinstance(value, dict):
             return
         if isinstance(name, str):
@@ -155,7 +155,7 @@ class Run:
         if task_id is None or not isinstance(output, dict):
             return
         if not output.get("usage") and not output.get("choices"):
-            return  # no answer of a model
+            return  # not an answer of a model
         task = self.task(task_id)
         started, length = value.get("started_at"), len(part.raw)
         place = Place(part.end - length, length, str(value.get("id")), str(started or ""))
@@ -165,7 +165,7 @@ class Run:
 
 
 def _listed(value: Any) -> list[Any]:
-    """Return a list, or one that was written as Python prints it."""
+    """Return a list, also one that was written in Python's notation."""
     if isinstance(value, str):
         try:
             value = literal(value)
@@ -175,7 +175,8 @@ def _listed(value: Any) -> list[Any]:
 
 
 def run_of(source: Source) -> Run:
-    """Return the file, walked once. A part that cannot be read is noted. Raises Unreadable."""
+    """Return the run, reading the file once. A part that cannot be read is noted. Raises
+    Unreadable."""
     run = Run()
     for part in source.walk(*_WALKED):
         try:
@@ -213,7 +214,7 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 HARMLESS = frozenset(
-    # the tools that a model was offered, and how it was to answer
+    # the tools that a model was offered, and the form of its answer
     ("tools", "functions", "tool_choice", "response_format")
 )
 
@@ -227,7 +228,7 @@ def _is_text(content: Any) -> bool:
 
 
 class Calls:
-    """Writes the calls of one task in the order they were made. A message is new when no
+    """Writes the calls of one task in the order in which they were made. A message is new when no
     conversation so far had it at that place; agents that run side by side each keep their own."""
 
     def __init__(self, draft: Draft) -> None:
@@ -236,7 +237,7 @@ class Calls:
         self._seen: set[bytes] = set()
 
     def add(self, call: Any) -> None:
-        """Take one call: what of its history is new, then what it answered."""
+        """Add one call: the new part of its history, then its answer."""
         output = call.get("output")
         before = b""
         for message in objects(at_path(call, "inputs", "messages")):
@@ -253,7 +254,8 @@ class Calls:
 
     def _message(self, before: bytes, message: dict[str, Any], at: Any = None) -> bytes:
         content = message.get("content")
-        # A text is the same in one block; calls and results are distinguished by all they hold.
+        # Equal texts are the same in one block; calls and results are compared by everything in
+        # them.
         shown = words(content) if _is_text(content) else content
         said = [role_of(message), shown, message.get("tool_calls") or None]
         place = hashlib.sha256(before + _encode(said)).digest()
@@ -335,7 +337,7 @@ def _suite(benchmark: str) -> str:
 
 
 def _conversation(source: Source, draft: Draft, task: Task) -> dict[str, int] | None:
-    """Write what was said, out of the fullest record of it; return the tokens it took."""
+    """Write the conversation from its fullest record; return the tokens used."""
     if task.compact is not None:
         messages = task.compact.get("messages")
         _add_all(draft, messages)
@@ -378,7 +380,7 @@ def _usage(found: list[Any]) -> dict[str, Any] | None:
 def _counts(usage: Any) -> dict[str, int] | None:
     counts = tokens_of(usage)
     cached = whole(at_path(usage, "cache_read_input_tokens"))
-    # Beside OpenAI's names it is a part of the prompt's tokens.
+    # With OpenAI's names it is a part of the prompt's tokens.
     return {**counts, "cached_tokens": cached} if counts and cached else counts
 
 

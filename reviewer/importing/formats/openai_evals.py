@@ -1,8 +1,9 @@
-"""Output items of runs of OpenAI's Evals, as its API returns them: one by one, in an array, one a
+"""Output items of runs of OpenAI's Evals, as its API returns them: one by one, in an array, one per
 line, or in the `data` of a list.
 
-An item is one sample: what a model was asked and answered, and what each grader said. `status` is
-the verdict of the source; a grader's own sample is not the agent's work."""
+An item is one sample: the request to a model and its answer, and the result of each grader.
+`status` is the verdict of the source; a grader's own sample is not the agent's work.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -85,7 +86,7 @@ def _item(source: Source, value: Any) -> Foreign:
     account.read(value, _READ)
     account.read(sample, ("input", "output", "usage", "error", "model", "finish_reason"))
     account.offered(sample.get("tools"))
-    # What was expected, and what graders asked and answered.
+    # What was expected, and the graders' requests and answers.
     account.whole(value.get("datasource_item"), value.get("results"))
     account.tell(value, draft)
     draft.source["eval_id"] = text(value.get("eval_id"))
@@ -108,7 +109,7 @@ _READ = (
 
 
 def _error(value: Any) -> str:
-    """Return what broke; the API has an empty error where nothing did."""
+    """Return the error; the API has an empty error where nothing broke."""
     held = mapping(value)
     return text(held.get("message")) or text(held.get("code"))
 

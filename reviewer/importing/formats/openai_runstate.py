@@ -1,9 +1,10 @@
-"""States of runs that the OpenAI Agents SDK saves (`RunState.to_string()`), so that a run can go on
-after a person's word.
+"""States of runs that the OpenAI Agents SDK saves (`RunState.to_string()`), so that a run can
+continue after a person's decision.
 
-`session_items` are complete after a hand-over, `generated_items` are what older versions have. An
+`session_items` are complete after a hand-over, `generated_items` are the older versions' form. An
 item that asks for an approval repeats the call it asks about: the call has not run. A state that is
-saved again, when the run is done, is a record of the same attempt."""
+saved again, when the run is done, is a record of the same attempt.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -37,7 +38,7 @@ _REPEATED = (
     ("last_processed_response", "new_items"),
     ("last_processed_response", "interruptions"),
 )
-"""Where the items of a run stand, most of them more than once."""
+"""Where the items of a run are, most of them more than once."""
 _HARMLESS = frozenset(
     (
         # how often each agent has called which tools
@@ -90,7 +91,7 @@ def _state(source: Source, number: int, value: Any) -> Foreign:
     account.read(value, (VERSION, *_MEMBERS, "session_items", "generated_items"))
     for place in _REPEATED:
         for item in objects(at_path(value, *place)):
-            account.read(item, _ITEM)  # of what is in it, only copies are passed over
+            account.read(item, _ITEM)  # in its members, only copies are ignored
             account.whole(item.get("output"), item.get("custom_data"))
     account.whole(value.get("trace"))
     account.tell(value, draft)
@@ -121,7 +122,7 @@ def _state(source: Source, number: int, value: Any) -> Foreign:
 
 
 def _usage(value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the tokens of the run; a lower bound where answers of runs before it are in its
+    """Return the tokens of the run; a lower bound where answers of earlier runs are in its
     input."""
     made = len(objects(_either(value, "model_responses", "modelResponses")))
     given = [_is_answer(one) for one in objects(_either(value, *_MEMBERS))]
@@ -142,9 +143,10 @@ def _either(value: dict[str, Any], *names: str) -> Any:
 def _named(
     source: Source, number: int, value: dict[str, Any], candidate: str, draft: Draft
 ) -> tuple[str, str]:
-    """Return episode and candidate. The episode is what the run's trace is grouped by, or the
-    conversation it goes on with. Another state of the run is known by the trace and the answers
-    they share: a run that goes on after a person's word may state no trace any more."""
+    """Return episode and candidate. The episode is the group of the run's trace, or the
+    conversation that it continues. Another state of the run is recognized by the trace and the
+    answers they share: a run that continues after a person's decision may no longer state a
+    trace."""
     trace = mapping(value.get("trace"))
     own = text(trace.get("id"))
     group = text(trace.get("group_id")) or text(value.get("conversation_id"))
@@ -163,7 +165,7 @@ def _named(
 
 
 class _Items:
-    """The input and the items of one run, in the making of a transcript."""
+    """The input and the items of one run, read into a transcript."""
 
     def __init__(self, draft: Draft, context: dict[str, Any]) -> None:
         self.draft, self.context = draft, context
@@ -172,14 +174,14 @@ class _Items:
         self._approvals = mapping(context.get("approvals"))
 
     def begin(self, given: Any) -> None:
-        """Take what the run was asked."""
+        """Read the input of the run."""
         if isinstance(given, list):
             self.transcript.say_all(given)
         elif given not in (None, ""):
             self.transcript.say({"role": "user", "content": given})
 
     def write(self, items: list[Any]) -> None:
-        """Take what came of it."""
+        """Read the items of the run."""
         account = self.transcript.account
         account.every(items)
         for item in items:
@@ -199,7 +201,7 @@ class _Items:
         self._deny()
 
     def _asked(self, item: dict[str, Any], raw: dict[str, Any]) -> None:
-        """Write what a person was asked about a call, and what was decided."""
+        """Write the question to a person about a call, and the decision."""
         tool = text(raw.get("name")) or text(item.get("tool_name"))
         own = text(raw.get("call_id")) or text(raw.get("id"))
         self._now()
@@ -235,7 +237,7 @@ class _Items:
                 event["status"] = "denied"
 
     def guarded(self, results: Any) -> None:
-        """Write what guardrails decided."""
+        """Write the decisions of guardrails."""
         self.transcript.account.whole(results)
         for one in objects(results):
             out = mapping(one.get("output"))
@@ -246,6 +248,6 @@ class _Items:
                 self.draft.approval({"decision": decision, "approver": name})
 
     def last_words(self, step: dict[str, Any]) -> str | None:
-        """Return what was said last; nothing of a run that waits for a person."""
+        """Return the last message; None for a run that waits for a person."""
         waits = step.get("type") == "next_step_interruption"
         return None if waits else self.draft.last_words()

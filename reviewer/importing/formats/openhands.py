@@ -1,7 +1,7 @@
 """OpenHands: evaluation `output.jsonl`, the resolver's `output.jsonl`, and bare event streams.
 
-Events of the first generation hold `action` or `observation`; those of the agent SDK hold `kind`.
-Costs on events are cumulative; a cost of 0 beside counted tokens is no price. Clocks name no zone.
+Events of the first generation have `action` or `observation`; those of the agent SDK have `kind`.
+Costs on events are cumulative; a cost of 0 beside counted tokens is no price. Times have no zone.
 """
 
 import re
@@ -52,7 +52,7 @@ _KINDS = frozenset(
 
 
 _WHOLE = ("action", "observation", "system_prompt", "tools", "value", "raw_input", "raw_output")
-"""Members that are read whole: what was asked for, what came back, what was offered."""
+"""Members that are read completely: requests, observations, offered tools."""
 _MEMBERS = frozenset(
     {
         *_WHOLE,
@@ -70,7 +70,7 @@ def is_sdk_event(value: dict[str, Any]) -> bool:
 
 
 def take_sdk_event(story: Story, event: dict[str, Any]) -> None:
-    """Take one event into the story."""
+    """Add one event to the story."""
     kind, at = event["kind"], event.get("timestamp")
     story.clocked(at)
     if kind == "SystemPromptEvent":
@@ -95,8 +95,8 @@ def take_sdk_event(story: Story, event: dict[str, Any]) -> None:
 
 
 def _took(story: Story, event: dict[str, Any]) -> None:
-    """Account for what was read of an event: the call as the model made it is accounted for by
-    itself."""
+    """Account for the read parts of an event: the call as the model made it is accounted for
+    separately."""
     story.took(event, _MEMBERS)
     story.account.whole(*(event.get(name) for name in _WHOLE))
     given = event.get("action")
@@ -107,7 +107,7 @@ def _took(story: Story, event: dict[str, Any]) -> None:
 
 
 def _state(story: Story, key: Any, value: Any) -> None:
-    """Take the state of the conversation, or what it has cost so far."""
+    """Read the state of the conversation, or its cost so far."""
     if key == "execution_status":
         ends = {"finished": "done", "error": "error", "stuck": "stuck_in_loop"}
         story.ended = ends.get(str(value)) or story.ended
@@ -219,9 +219,9 @@ _ENDS = (
      r"InternalServerError|RateLimit|APIConnection|AuthenticationError", "infrastructure_error"),
     (r"\ATimeout after|timed? ?out", "timeout"),
 )  # fmt: skip
-"""Patterns of an error text and the end of a run that each means; the first match counts."""
+"""Patterns of an error text and the termination for each; the first match counts."""
 _UNTESTED = ("empty_generation", "failed_apply_patch", "error_eval", "test_timeout")
-"""Why an evaluation came to no result: nothing is resolved beside one of them."""
+"""Why an evaluation had no result: nothing is resolved beside one of these."""
 SEEN = 2000
 GUESS = "success is what the resolver's own model guessed: no test was run"
 NO_ZONE = "times name no zone"
@@ -365,7 +365,7 @@ def _start(draft: Draft, record: dict[str, Any]) -> None:
 
 
 def _history(draft: Draft, ledger: Ledger, record: dict[str, Any]) -> Story:
-    """Write the events of an attempt; old files hold them in pairs of action and observation."""
+    """Write the events of an attempt; old files have them in pairs of action and observation."""
     history = record.get("history")
     story = Story(draft, ledger)
     if not isinstance(history, list):
@@ -387,7 +387,7 @@ def _history(draft: Draft, ledger: Ledger, record: dict[str, Any]) -> Story:
 
 
 def _facts(draft: Draft, record: dict[str, Any], metadata: dict[str, Any], story: Story) -> None:
-    """Keep what has no place of its own in a trace."""
+    """Store facts without a place of their own in a trace."""
     named = ("agent_class", "max_iterations", "git_commit", "dataset", "start_time")
     facts = {name: metadata.get(name) for name in named}
     facts |= {"served_models": sorted(story.models) or None, "llm_calls": story.calls or None}
@@ -411,7 +411,7 @@ def _termination(error: Any, story: Story) -> str | None:
 def _verdict(
     draft: Draft, record: dict[str, Any], found: ResultEntry | None, error: Any
 ) -> SourceVerdict | None:
-    """Return the verdict of the record's own report of tests, else a joined one; a guess of the
+    """Return the verdict of the record's own test report, else a joined one; a guess by the
     resolver is none."""
     exception = error[:EXCEPTION_CHARS] if isinstance(error, str) and error else None
     for given in (record.get("report"), at_path(record, "test_result", "report")):
@@ -427,7 +427,7 @@ def _verdict(
     if isinstance(record.get("issue"), dict) and isinstance(success, bool):
         draft.note(GUESS)
     if found is None and GUESS in draft.notes:
-        # A claim of the model's own: kept as evidence, and no verdict.
+        # A claim by the model itself: stored as evidence, not as a verdict.
         detail = {"by": "a model's guess", "success": success}
         return SourceVerdict(exception=exception, detail=detail)
     return verdict_of(found, exception)

@@ -1,5 +1,5 @@
 """OpenHands events of the first generation (`action`, `observation`) as events of a trace, and the
-cost of the calls of a run: out of its metrics, or off its events."""
+cost of the calls of a run: from its metrics, or from its events."""
 
 from collections.abc import Set as AbstractSet
 from typing import Any
@@ -27,10 +27,10 @@ NO_PRICE = "a cost of 0 with counted tokens means that no price was known: not m
 
 
 class Ledger:
-    """Costs, tokens and latency per model response, each given out once.
+    """Costs, tokens and latency per model response, each returned only once.
 
-    `metrics` joins by response id. Where it holds costs alone, they belong to the calls in order,
-    if there are as many. Files without it state on each event what was spent so far.
+    `metrics` joins by response id. Where it has only costs, they belong to the calls in order, if
+    there are as many. Files without it state on each event what was spent so far.
     """
 
     def __init__(self, draft: Draft, metrics: Any) -> None:
@@ -54,12 +54,12 @@ class Ledger:
 
     @property
     def latency_ms(self) -> float | None:
-        """Return the latency of all responses together, also of those that left no event."""
+        """Return the latency of all responses together, including those without an event."""
         total = added([amount(one) for one in self._latency.values()])
         return None if total is None else total * 1000
 
     def spent(self, response_id: Any, usage: Any, accumulated: Any) -> dict[str, Any]:
-        """Return what one response cost, as event members; nothing at a second call for it."""
+        """Return what one response cost, as event members; nothing when called again for it."""
         own = str(response_id) if response_id else ""
         if own and own in self._told:
             return {}
@@ -78,7 +78,7 @@ class Ledger:
         return present(found)
 
     def _step(self, accumulated: Any) -> dict[str, Any]:
-        """Return what was added since the event before: these figures grow."""
+        """Return the increase since the previous event: these figures are cumulative."""
         if not isinstance(accumulated, dict):
             return {}
         usage = mapping(accumulated.get("accumulated_token_usage"))
@@ -100,7 +100,7 @@ class Ledger:
         }
 
     def stated(self, uses: list[Any]) -> None:
-        """Take what every use of a model has come to so far; the last statement counts."""
+        """Read the running totals of each use of a model; the last statement counts."""
         known = objects(uses)
         usages = objects([one.get("accumulated_token_usage") for one in known])
         self._priced_at_all = bool(known)
@@ -111,7 +111,7 @@ class Ledger:
         )
 
     def total(self) -> float | None:
-        """Return the cost of the whole run in USD; None when nothing was priced."""
+        """Return the cost of the whole run in USD; None when it has no price."""
         stated = self.metrics.get("accumulated_cost") if self.metrics else self._before[0]
         cost = measured(stated)
         if cost is None and self._priced_at_all:
@@ -132,7 +132,7 @@ class Ledger:
         return summed(self._running, calls - len(self._running))
 
     def by_order(self, calls: list[dict[str, Any]]) -> None:
-        """Put costs without ids onto the events of the responses, where there are as many."""
+        """Assign costs without ids to the events of the responses, where there are as many."""
         if self._priced or not self.costs:
             return
         if len(calls) != len(self.costs):
@@ -181,20 +181,20 @@ _TOP = frozenset(
         "timeout", "timestamp", "tool_call_metadata",
     }
 )  # fmt: skip
-"""Members of an action that are not what it asks for."""
+"""Members of an action that do not state what it requests."""
 _SAYING = ("finish", "message", "reject", "request_condensation", "think")
 """Tools by which an agent only says something, or asks for its context to be shortened."""
 _EVENT = _TOP | {"content", "extras", "observation", "success"}
-"""Members of an event that are read, or say nothing of what was asked for."""
+"""Members of an event that are read, or do not state what it requests."""
 HARMLESS = frozenset(
     (
-        # how the run was set up, and what the data set says of the task
+        # how the run was set up, and the data set's facts about the task
         *("metadata", "instance", "issue"),
-        # what the tests said
+        # the test output
         *("report", "test_result"),
-        # how a context was shortened, and the provider's log of a reply that an event tells
+        # how a context was shortened, and the provider's log of a reply that an event states
         *("forgotten_event_ids", "log_data"),
-        # what the environment reports of itself
+        # what the environment reports about itself
         *("metrics", "llm_metrics", "stats"),
     )
 )
@@ -208,7 +208,7 @@ DEFAULT = "`confirmed` is also what OpenHands writes when nobody was asked"
 
 
 class Story:
-    """Takes the events of one attempt in order, whichever generation they are of."""
+    """Reads the events of one attempt in order, of either generation."""
 
     def __init__(self, draft: Draft, ledger: Ledger) -> None:
         self.draft, self.ledger = draft, ledger
@@ -224,11 +224,12 @@ class Story:
         self._person = False
         self.account = Account(HARMLESS)
         self.pending: dict[str, int] = {}
-        """Calls that were begun elsewhere and not yet said to be done: the event they belong to."""
+        """Calls that were begun elsewhere and are not yet reported as done: the event they belong
+        to."""
 
     @property
     def calls(self) -> int:
-        """Return the number of model responses that the events come from."""
+        """Return the number of model responses behind the events."""
         return len(self.responses)
 
     def clocked(self, stamp: Any) -> None:
@@ -237,7 +238,7 @@ class Story:
             self.last = stamp
 
     def take(self, event: dict[str, Any]) -> None:
-        """Take one event of the file; files of the resolver nest nothing."""
+        """Read one event of the file; files of the resolver nest nothing."""
         self.clocked(event.get("timestamp"))
         if isinstance(event, RepeatedMembers) or not isinstance(event.get("args", {}), dict):
             self.draft.unread("history.event", len(self.draft.events) + 1)
@@ -253,8 +254,8 @@ class Story:
         self._took(event)
 
     def _took(self, event: dict[str, Any]) -> None:
-        """Account for what was read of an event. In a nested one, what it asks for and what came
-        back are one member each; its other members must be known."""
+        """Account for the read parts of an event. In a nested event, the request and the
+        observation are one member each; its other members must be known."""
         nested = isinstance(event.get("args"), dict) or isinstance(event.get("extras"), dict)
         self.took(event, _EVENT if nested else event.keys() | _EVENT)
         for name, value in event.items():
@@ -267,7 +268,7 @@ class Story:
             self.draft.unread("history.tool_call_metadata")
 
     def took(self, event: dict[str, Any], names: AbstractSet[str]) -> None:
-        """Mark members of an event as read; any other member that holds something may be an act."""
+        """Mark members of an event as read; any other nonempty member may be an act."""
         self.account.read(event, names - {"tool_call"})
         self.account.at(event, len(self.draft.events))
         for name, value in event.items():
@@ -275,8 +276,8 @@ class Story:
                 self.draft.unread(member("history.event", name))
 
     def said(self, event: dict[str, Any]) -> None:
-        """Note that the agent's words came by a tool that does nothing else: its call is no second
-        act."""
+        """Record that the agent's words came from a tool that does nothing else: its call is no
+        second act."""
         meta = event.get("tool_call_metadata")
         if isinstance(meta, dict) and meta.get("function_name") in _SAYING:
             asked = _asked_for(event, meta.get("tool_call_id"))
@@ -301,7 +302,7 @@ class Story:
     def _message(self, event: dict[str, Any], args: dict[str, Any]) -> None:
         source, text = event.get("source"), args.get("content")
         if source is None:
-            # The resolver's files do not say who spoke; an agent waits for what is answered.
+            # The resolver's files do not name the speaker; an agent waits for the answer.
             begun = any(one.get("actor") == "agent" for one in self.draft.events)
             source = "agent" if begun or args.get("wait_for_response") is True else "user"
         if source == "user":
@@ -311,13 +312,13 @@ class Story:
         self.say(text, event.get("timestamp"), self._spent(event))
 
     def say(self, text: Any, at: Any, spent: dict[str, Any] | None) -> None:
-        """Write the agent's words, with the cost of the response that they came from."""
+        """Write the agent's words, with the cost of the response that contained them."""
         said = self.draft.message("agent", text, at=at, **(spent or {}))
         if spent is not None:
             self.responses.append(said)
 
     def _words(self, kind: str, event: dict[str, Any], args: dict[str, Any]) -> None:
-        """Write what the agent says by a tool that does nothing else."""
+        """Write what the agent says through a tool that does nothing else."""
         thought, final = args.get("thought"), args.get("final_thought") or args.get("message")
         text = thought if kind == "think" else final or thought
         spent = self._spent(event)
@@ -333,7 +334,7 @@ class Story:
             self.ended = "rejected"
 
     def _spent(self, event: dict[str, Any]) -> dict[str, Any] | None:
-        """Return event members for what a response cost; None at its second event."""
+        """Return event members with the cost of a response; None at its second event."""
         if event.get("source") not in (None, "agent"):
             return None
         response = _response(event)
@@ -345,13 +346,13 @@ class Story:
         return self.ledger.spent(own, response.get("usage"), event.get("llm_metrics"))
 
     def told(self, response_id: str) -> bool:
-        """Return whether this response was met before; it counts as met from now on."""
+        """Return whether this response was met before; record it as met."""
         known = response_id in self._responses
         self._responses.add(response_id)
         return known
 
     def asked(self, event_id: Any, call_id: Any, at: Any) -> None:
-        """Note which call an event made."""
+        """Record which call an event made."""
         if isinstance(event_id, (int, str)):
             self._asked[event_id] = call_id, at
 
@@ -377,8 +378,8 @@ class Story:
         self._approval(args, call)
 
     def _approval(self, args: dict[str, Any], call: dict[str, Any]) -> None:
-        """Write whether a call was confirmed before it ran, the only approval in these files. It
-        counts as a person's only in a stream that shows a person confirming."""
+        """Write whether a call was confirmed before it ran, the only kind of approval in these
+        files. It counts as a person's only in a stream that shows a person confirming."""
         state = args.get("confirmation_state", args.get("is_confirmed"))
         if not isinstance(state, str):
             return
@@ -417,7 +418,7 @@ class Story:
         self.draft.result(observation, call_id, None, status, at=at, latency_ms=latency)
 
     def end(self) -> None:
-        """Settle what is only known behind the last event."""
+        """Complete what is known only after the last event."""
         for seq in self.pending.values():
             self.draft.unread("history.raw_input", seq)
         self.ledger.by_order(self.responses)
@@ -428,7 +429,8 @@ def _response(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def _asked_for(event: dict[str, Any], call_id: Any) -> Any:
-    """Return the arguments as the model wrote them; None when the file does not hold its call."""
+    """Return the arguments as the model wrote them; None when the file does not contain its
+    call."""
     for call in objects(at_path(_response(event), "choices", 0, "message", "tool_calls")):
         if call.get("id") == call_id and call_id:
             value = parse_text(at_path(call, "function", "arguments"))
@@ -443,7 +445,7 @@ def _stripped(args: dict[str, Any]) -> dict[str, Any]:
 def _observed(
     kind: str, event: dict[str, Any], extras: dict[str, Any], content: Any
 ) -> tuple[Any, Status | None]:
-    """Return (what came back, its status): a refusal, the exit code, or the source's own
+    """Return (the observation, its status): a refusal, the exit code, or the source's own
     success."""
     if kind == "user_rejected":
         return content, "denied"

@@ -1,8 +1,9 @@
-"""OSWorld result folders: one `traj.jsonl` an attempt, its score in `result.txt` beside it.
+"""OSWorld result folders: one `traj.jsonl` per attempt, its score in `result.txt` beside it.
 
-Nothing inside says what ran: the folders do: `<actions>/<observation>/<model>/<domain>/<task>`.
-Observations are pictures outside the file; a missing score is not a score of 0. A score without a
-trajectory is an attempt of which nothing but its end is known.
+The files do not say what ran, but the folders do:
+`<actions>/<observation>/<model>/<domain>/<task>`. Observations are pictures outside the file; a
+missing score is not a score of 0. A score without a trajectory is an attempt of which only the end
+is known.
 """
 
 import re
@@ -42,7 +43,7 @@ HARMLESS = frozenset(
 
 
 class _FolderNames(NamedTuple):
-    """FormatFacts out of the names of the folders; empty where they say none."""
+    """Facts from the names of the folders; empty where they state none."""
 
     task: str
     domain: str
@@ -121,8 +122,7 @@ class OsWorldReader(Format):
         )
 
     def _about(self, source: Source, draft: Draft, named: _FolderNames) -> dict[str, Any]:
-        """Return the task as far as it may be known: never its evaluator, which holds the
-        answer."""
+        """Return the public part of the task: never its evaluator, which contains the answer."""
         draft.source["folders"] = named._asdict()
         settings = _settings(source.path)
         args = source.beside(settings) if settings else None
@@ -155,7 +155,7 @@ class _Steps:
         draft.source["gui_actions"] = 0
 
     def add(self, raw: bytes | None, source: Source, number: int) -> None:
-        """Take one line; a line that cannot be read is noted, the others still count."""
+        """Add one line; a line that cannot be read is noted, the others still count."""
         try:
             line = source.value(raw) if raw is not None else None
         except Rejected:
@@ -229,7 +229,8 @@ def _verdict(source: Source, error: str | None) -> SourceVerdict | None:
     score = None if text is None else _number(text)
     exception = error[:200] if error else None
     if score is None:
-        # A note on the file: a score that is written later does not make it another attempt.
+        # This note belongs to the file: a score that is written later does not make it another
+        # attempt.
         source.notes.add(
             "no result.txt: not scored, which is not a score of 0"
             if text is None
@@ -259,7 +260,7 @@ def _named(path: Path) -> _FolderNames:
 
 
 def _settings(path: Path) -> Path | None:
-    """Return the path of args.json, which is in the model's folder; newer runs keep one a
+    """Return the path of args.json, which is in the model's folder; newer runs have one per
     task."""
     found = (folder / "args.json" for folder in above(path, 3))
     return next((file for file in found if file.is_file()), None)

@@ -35,7 +35,7 @@ from reviewer.trace.record import SourceVerdict
 
 CACHED = "answers out of promptfoo's cache: their cost, time and tokens are not of this run"
 STRIPPED = "[output stripped]"
-"""The text in place of an answer that promptfoo was told not to keep."""
+"""The text in place of an answer that promptfoo was configured not to keep."""
 NO_ANSWER = "the answer is not in the file: what was called is not known"
 NO_RESULTS = "promptfoo: no results in the file"
 HIDDEN = "what the provider itself called to answer is not in promptfoo's results"

@@ -1,5 +1,5 @@
-"""The steps of smolagents' runs, in each form they are written: chat messages, the steps' own JSON,
-or the steps as Python prints them.
+"""The steps of smolagents' runs, in each form in which they are written: chat messages, the steps'
+own JSON, or the steps as Python prints them.
 
 Python values that were written as text (`repr`) are read as data, never run as code.
 """
@@ -20,7 +20,7 @@ from reviewer.importing.messages.parts import Part
 MOST = 1 << 20
 DEEPEST = 40
 _STRING = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
-# Nothing but literals, brackets and separators gets through to the parser.
+# Only literals, brackets and separators reach the parser.
 _LITERAL = re.compile(
     rf"(?P<blank>\s++)|(?P<string>b?(?:{_STRING}))|(?P<open>[\[({{])|(?P<close>[\])}}])"
     r"|(?P<mark>[,:])|(?P<value>True|False|None|-?\d++(?:\.\d*+)?(?:e[+-]?\d++)?)",
@@ -31,11 +31,11 @@ _NAMED = re.compile(r"\s*([A-Za-z_]\w{0,60})=(.*)\Z", re.DOTALL)
 
 
 class NotLiteral(ValueError):
-    """The text is no Python literal, or one too long or too deep to be read."""
+    """The text is not a Python literal, or is too long or too deep to be read."""
 
 
 def literal(text: str) -> Any:
-    """Return the value of a literal, as JSON knows values. Raises NotLiteral."""
+    """Return the value of a literal, converted to JSON types. Raises NotLiteral."""
     text = text.strip()
     if not text or len(text) > MOST:
         raise NotLiteral
@@ -56,7 +56,7 @@ def _check(text: str) -> None:
         at = found.end()
         kind = found.lastgroup
         depth += (kind == "open") - (kind == "close")
-        # Two values in a row would be an operator (`1 -1`), of which any number may follow.
+        # Two values in a row would be an operator (`1 -1`), and any number of them may follow.
         if depth > DEEPEST or (kind == "value" and after_value):
             raise NotLiteral
         if kind != "blank":
@@ -76,8 +76,8 @@ def _plain(value: Any) -> Any:
 
 
 def parts(text: str) -> tuple[str, list[str]]:
-    """Return (what is before the first bracket, the texts between the commas inside it); ("", [])
-    for a text without one, or one longer than is read."""
+    """Return (the text before the first bracket, the texts between the commas inside it); ("", [])
+    for a text without one, or one that is too long."""
     if len(text) > 8 * MOST:
         return "", []
     found: list[str] = []
@@ -100,8 +100,8 @@ def parts(text: str) -> tuple[str, list[str]]:
 
 
 def members(text: str) -> tuple[str, dict[str, str]]:
-    """Return (class, texts of its members) of an object as dataclasses print themselves:
-    `Step(number=1, error=None)`."""
+    """Return (class, texts of its members) of an object in the form in which dataclasses print
+    themselves: `Step(number=1, error=None)`."""
     name, found = parts(text)
     named = (_NAMED.match(one) for one in found)
     return name, {one.group(1): one.group(2) for one in named if one}
@@ -122,7 +122,7 @@ def role_of(message: dict[str, Any]) -> str:
 
 
 def add_message(draft: Draft, message: dict[str, Any], **more: Any) -> None:
-    """Write one message, with the calls it makes or the result it brings."""
+    """Write one message, with its calls or its result."""
     blocks, acts = _taken_apart(message.get("content"))
     role, content = role_of(message), words(blocks)
     text = text_of(content)
@@ -146,7 +146,7 @@ def add_message(draft: Draft, message: dict[str, Any], **more: Any) -> None:
 
 
 def _made(draft: Draft, calls: Any) -> list[dict[str, Any]]:
-    """Return the calls of a list; what is none leaves the attempt not measured."""
+    """Return the calls in a list; an invalid entry makes the attempt not measured."""
     found = objects(calls)
     if len(found) != (len(calls) if isinstance(calls, list) else calls is not None):
         draft.unread("tool_calls", len(draft.events) + 1)
@@ -154,7 +154,8 @@ def _made(draft: Draft, calls: Any) -> list[dict[str, Any]]:
 
 
 def _taken_apart(content: Any) -> tuple[Any, list[Part]]:
-    """Return what a message says, and the calls and results among its blocks, of any provider."""
+    """Return the words of a message, and the calls and results among its blocks, of any
+    provider."""
     if not isinstance(content, list):
         return content, []
     parts = parts_of(content, Account()) or []
@@ -164,7 +165,8 @@ def _taken_apart(content: Any) -> tuple[Any, list[Part]]:
 
 
 def add_call(draft: Draft, call: dict[str, Any]) -> None:
-    """Write a call as chat APIs have it: `{"id", "function": {"name", "arguments"}}`, or flat."""
+    """Write a call in the form of chat APIs: `{"id", "function": {"name", "arguments"}}`, or
+    flat."""
     inner = call.get("function")
     function = inner if isinstance(inner, dict) else call
     arguments = function.get("arguments")
@@ -223,7 +225,7 @@ MOST_STEPS = 5000
 
 
 class _Step(NamedTuple):
-    """An action step: what the model wrote, the calls it made, what came of them."""
+    """An action step: the model's text, its calls, and their results."""
 
     said: str
     calls: list[dict[str, Any]]
@@ -234,8 +236,8 @@ class _Step(NamedTuple):
 
 
 def steps_of(kept: Any) -> list[Any]:
-    """Return the steps of a record: a list, or one text that holds the whole list as Python prints
-    it. A text that is no list is one step."""
+    """Return the steps of a record: a list, or one text with the whole list as Python prints it. A
+    text that is not a list is one step."""
     if isinstance(kept, list):
         return kept[:MOST_STEPS]
     if not isinstance(kept, str) or not kept.strip():
@@ -246,7 +248,7 @@ def steps_of(kept: Any) -> list[Any]:
 
 
 def asks(steps: list[Any]) -> bool:
-    """Return whether the steps hold the task themselves."""
+    """Return whether the steps themselves contain the task."""
     return any(
         role_of(step) == "user" or "task" in step
         if isinstance(step, dict)
@@ -281,7 +283,7 @@ def _add_object(draft: Draft, step: dict[str, Any]) -> None:
             draft.unread("intermediate_steps")
         return
     error, timing, reply = step.get("error"), step.get("timing"), step.get("model_output_message")
-    # A call that failed is in the model's reply only.
+    # A failed call is only in the model's reply.
     calls = step.get("tool_calls") or at_path(reply, "tool_calls")
     if reply is not None and not isinstance(reply, dict):
         draft.unread("model_output_message", len(draft.events) + 1)
@@ -357,8 +359,8 @@ def _printed_calls(draft: Draft, found: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def _calls(text: str) -> list[dict[str, Any]]:
-    """Return calls as the step keeps them (`ToolCall`), or as the model made them, a level
-    deeper."""
+    """Return calls in the form in which the step keeps them (`ToolCall`), or as the model made
+    them, one level deeper."""
     made = [members(one)[1] for one in parts(text)[1]]
     inner = [{**found, **members(found.get("function", ""))[1]} for found in made]
     return [

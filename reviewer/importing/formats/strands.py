@@ -1,9 +1,10 @@
-"""Sessions that Strands Agents keeps as files: `session_<id>/agents/agent_<id>/messages/`, one
-message a file, in the blocks of Bedrock's Converse API.
+"""Sessions that Strands Agents stores as files: `session_<id>/agents/agent_<id>/messages/`, one
+message per file, in the blocks of Bedrock's Converse API.
 
-Messages are in the order of the numbers in their names; of several agents, in the order they were
-kept. `redact_message` is what took a message's place. A window manager drops messages from memory,
-never from the files."""
+Messages are ordered by the numbers in their names; for several agents, by when they were stored.
+`redact_message` is the replacement of a message. A window manager drops messages from memory, never
+from the files.
+"""
 
 import re
 from collections.abc import Iterator
@@ -83,7 +84,7 @@ def _is_message(value: Any) -> bool:
 
 
 class _File(NamedTuple):
-    """A message's file: its number, and the agent whose it is."""
+    """A message's file: its number, and its agent."""
 
     number: int
     path: Path
@@ -161,8 +162,8 @@ def _session(source: Source) -> Foreign:
 
 
 def _in_order(told: "_Told", listed: list[_File]) -> list[tuple[dict[str, Any], str]]:
-    """Return (message, its name) in the order they were kept; within one agent by number. A file
-    that cannot be read is unread."""
+    """Return (message, its name) in the order in which they were stored; within one agent by
+    number. A file that cannot be read is unread."""
     found: list[tuple[float, int, dict[str, Any], str]] = []
     latest: dict[str, float] = {}
     for one in listed:
@@ -181,7 +182,7 @@ def _in_order(told: "_Told", listed: list[_File]) -> list[tuple[dict[str, Any], 
 
 
 def _missing(draft: Draft, listed: list[_File]) -> None:
-    """Note messages that are not among those of an agent, by their numbers."""
+    """Note the messages that are missing from an agent's, by their numbers."""
     for agent in dict.fromkeys(one.agent for one in listed):
         numbers = [one.number for one in listed if one.agent == agent]
         known = set(numbers)
@@ -192,7 +193,7 @@ def _missing(draft: Draft, listed: list[_File]) -> None:
 
 
 class _Told:
-    """One session in the making."""
+    """One session under construction."""
 
     def __init__(self, draft: Draft, source: Source) -> None:
         self.draft, self.source = draft, source
@@ -203,7 +204,7 @@ class _Told:
         self._rows: list[tuple[dict[str, Any], str]] = []
 
     def say(self, row: dict[str, Any], name: str) -> None:
-        """Take one message."""
+        """Add one message."""
         message = row["message"]
         redacted = row.get("redact_message")
         if isinstance(redacted, dict):
@@ -227,8 +228,8 @@ class _Told:
 
 
 def _tokens(usage: Any) -> dict[str, int] | None:
-    """Return counts of one answer. Models differ in whether `inputTokens` includes cached tokens:
-    where the total is input and output alone, it does."""
+    """Return the counts of one answer. Models differ in whether `inputTokens` includes cached
+    tokens: where the total is input plus output alone, it does."""
     held = mapping(usage)
     given, made = whole(held.get("inputTokens")), whole(held.get("outputTokens"))
     if None in (given, made) or held.get("totalTokens") != (given or 0) + (made or 0):

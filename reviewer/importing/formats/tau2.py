@@ -1,9 +1,10 @@
-"""tau2-bench results (sierra-research/tau2-bench), in every layout they come in.
+"""tau2-bench results (sierra-research/tau2-bench), in every layout.
 
-One object of run settings, tasks and simulations; the same without simulations, which then are
-beside it in `simulations/`; a submitter's summary of `domain`, `agent`, `model` and simulations;
-and simulations alone, one or many. What the settings say of the run is true of each simulation;
-where they are missing, the file's name is all there is, and that is noted."""
+One object with run settings, tasks and simulations; the same without simulations, which then are
+beside it in `simulations/`; a submitter's summary with `domain`, `agent`, `model` and simulations;
+and simulations alone, one or many. The settings of the run apply to each simulation; where they are
+missing, only the file's name is available, which is noted.
+"""
 
 import re
 from array import array
@@ -39,12 +40,12 @@ from reviewer.suite.strict_json import start_state_digest
 # The run ------------------------------------------------------------------------------------------
 
 SETTINGS = ("reasoning_effort", "temperature", "top_p")
-"""Of a model's arguments those that make another candidate; the rest may hold keys and hosts."""
+"""The arguments of a model that define another candidate; the others may contain keys and hosts."""
 _DAY_MS = 86_400_000.0
 
 
 class SimulationHead(msgspec.Struct):
-    """FormatFacts of all simulations that are needed before the first is read."""
+    """The facts about all simulations that are needed before the first is read."""
 
     task_id: Any = None
     trial: Any = None
@@ -54,7 +55,7 @@ class SimulationHead(msgspec.Struct):
 
 
 class Task(NamedTuple):
-    """A task, as simulations are compared with it."""
+    """A task, in the form with which simulations are compared."""
 
     actions: tuple[str, ...]
     assertions: tuple[str, ...]
@@ -65,7 +66,7 @@ class Task(NamedTuple):
 
 
 class Run(NamedTuple):
-    """`head` holds the members beside tasks and simulations. `doubled` are tasks of which several
+    """`head` has the members besides tasks and simulations. `doubled` are tasks of which several
     simulations claim one trial; `shared` times (start, end) that several simulations claim."""
 
     head: dict[str, Any]
@@ -96,7 +97,7 @@ class Run(NamedTuple):
 
     @property
     def candidate(self) -> str:
-        """Return agent, model and those settings that make a difference, "" when none is named."""
+        """Return agent, model and the settings that define a candidate, "" when none is named."""
         agent = mapping(self.info.get("agent_info"))
         named = agent.get("implementation") or self.head.get("agent")
         parts = [part for part in (named, self.model) if isinstance(part, str) and part]
@@ -109,9 +110,9 @@ class Run(NamedTuple):
         return [f"{name}={value}" for name, value in told if value and not _nested(value)]
 
     def task_of(self, checks: "Checks") -> str | None:
-        """Return the one task whose expectations these checks repeat: all of them, else the
-        actions, since a model that judges assertions may reword them. None when none or several
-        do."""
+        """Return the only task whose expectations these checks repeat: all of them, else the
+        actions, since a model that judges assertions may reword them. None when no task or several
+        match."""
         for fits in (Checks.fit, Checks.fit_actions):
             found = [task_id for task_id, task in self.tasks.items() if fits(checks, task)]
             if found:
@@ -120,7 +121,7 @@ class Run(NamedTuple):
 
 
 def task_from(raw: dict[str, Any]) -> Task:
-    """Return what is kept of a task as the file holds it."""
+    """Return the parts of a task that are kept."""
     criteria = tau2.criteria_of(raw) or {}
     listed = sequence(criteria.get("actions"))
     state = tau2.initial_state_of(raw)
@@ -142,7 +143,7 @@ def _digest(state: dict[str, Any]) -> str | None:
 
 
 def run_of(head: dict[str, Any], tasks: dict[str, Task], seen: list[SimulationHead]) -> Run:
-    """Return the run, with what contradicts itself across simulations."""
+    """Return the run, with contradictions between simulations."""
     slots = Counter((str(one.task_id), one.trial) for one in seen if type(one.trial) is int)
     times = Counter(
         (one.start_time, one.end_time)
@@ -158,7 +159,7 @@ def run_of(head: dict[str, Any], tasks: dict[str, Task], seen: list[SimulationHe
 
 
 def doubts(run: Run, seen: list[SimulationHead]) -> Iterable[str]:
-    """Yield what a reader of the file as a whole should know, a sentence each."""
+    """Yield notes on the file as a whole, one sentence each."""
     yield from _declared(run, seen)
     starts = [one.start_time for one in seen if clock(one.start_time)[1] == "unstated"]
     span = elapsed_ms(min(starts), max(starts)) if starts else None
@@ -173,7 +174,7 @@ def doubts(run: Run, seen: list[SimulationHead]) -> Iterable[str]:
 
 
 def _declared(run: Run, seen: list[SimulationHead]) -> Iterable[str]:
-    """Yield notes on declared totals that differ from the contents."""
+    """Yield notes on declared totals that contradict the contents."""
     trials, tasks, held = run.info.get("num_trials"), len(run.tasks), len(seen)
     if type(trials) is int and tasks and trials * tasks != held:
         wanted = trials * tasks
@@ -207,7 +208,7 @@ _head = msgspec.json.Decoder(SimulationHead)
 
 
 class RawSimulation(NamedTuple):
-    """One simulation as bytes, or why it has none; `name` is its place in the source's words."""
+    """One simulation as bytes, or why it has none; `name` is its place in the source's terms."""
 
     name: str
     raw: bytes
@@ -298,7 +299,7 @@ def _is_simulation(value: Any) -> bool:
 
 
 def _holds_simulations(path: Path) -> bool:
-    """Return whether the file itself holds a simulation, so that none is looked for beside it."""
+    """Return whether the file itself contains a simulation, so that none is searched beside it."""
     try:
         with opened(path) as handle:
             parts = walk(handle, (SIMULATIONS, EACH))
@@ -329,8 +330,8 @@ class _Places:
 
 
 def _survey(source: Source) -> tuple[Run, _Places | None]:
-    """Return what must be known of the whole file before its first simulation, and where its
-    simulations are, unless they are to be looked for.
+    """Return the facts about the whole file that are needed before its first simulation, and where
+    its simulations are, unless they have to be searched.
 
     Raises Unreadable for settings without a simulation in the file or beside it.
     """
@@ -348,7 +349,7 @@ def _survey(source: Source) -> tuple[Run, _Places | None]:
         if beside.is_file():
             _read_settings(source, beside, head, tasks, [], _Places())
     if alone or source.companions:
-        with suppress(Unreadable):  # which is said where the simulations are read
+        with suppress(Unreadable):  # reported where the simulations are read
             seen += [one for cut in _cuts(source) if (one := _head_of(cut.raw))]
     run = run_of(head, tasks, seen)
     source.notes.update(doubts(run, seen))
@@ -361,7 +362,7 @@ def _survey(source: Source) -> tuple[Run, _Places | None]:
 
 
 def _alone(path: Path) -> bool:
-    """Return whether a file holds simulations and nothing about the run around them."""
+    """Return whether a file contains simulations and nothing about the run around them."""
     value = Head(path).value
     return not isinstance(value, dict) or _is_simulation(value)
 
@@ -374,8 +375,8 @@ def _read_settings(
     seen: list[SimulationHead],
     places: _Places,
 ) -> int:
-    """Fill in the run's members, its tasks, and a glance and the places of its simulations; return
-    how many those are."""
+    """Fill in the run's members, its tasks, and outlines and places of its simulations; return the
+    number of simulations."""
     held = 0
     try:
         for part in source.walk(("tasks", EACH), (SIMULATIONS, EACH), path=path):
@@ -400,7 +401,7 @@ def _head_of(raw: bytes) -> SimulationHead | None:
     try:
         return _head.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None  # whatever is wrong with it is said where it is read
+        return None  # its errors are reported where it is read
 
 
 def _indexed(run: Run) -> frozenset[str]:
@@ -410,7 +411,7 @@ def _indexed(run: Run) -> frozenset[str]:
 
 
 def _missing(source: Source, run: Run) -> list[str]:
-    """Return simulations that the index names and no file holds."""
+    """Return simulations that the index names and no file contains."""
     held = {path.stem for path in source.companions}
     return sorted(_indexed(run) - held) if source.companions else []
 

@@ -1,8 +1,9 @@
-"""One tau2-bench simulation as an attempt: messages of a half-duplex run, or ticks of a
-full-duplex one.
+"""One tau2-bench simulation as an attempt: messages of a half-duplex run, or ticks of a full-duplex
+one.
 
-The simulated user calls tools too; those calls carry its name, so that no gate counts them as the
-agent's."""
+The simulated user calls tools too; those calls have its name, so that no gate counts them as the
+agent's.
+"""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -41,7 +42,8 @@ AGENT, USER, SIMULATED = "agent", "user", "simulated_user"
 STOPS = ("###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###")
 _ACTORS = {"assistant": AGENT, "user": USER}
 _AUDIO = 256
-"""From this length on a text without a blank is encoded audio, in a message marked as audio."""
+"""From this length on, a text without white space is encoded audio, in a message marked as
+audio."""
 
 
 def add_messages(draft: Draft, messages: list[Any]) -> None:
@@ -54,7 +56,7 @@ def add_messages(draft: Draft, messages: list[Any]) -> None:
 
 
 def _turns(message: Any, place: str) -> Iterator[dict[str, Any]]:
-    """Yield one message, or the single results that are together in one."""
+    """Yield one message, or the single results that are combined in one."""
     if not isinstance(message, dict) or not isinstance(message.get("role"), str):
         raise Rejected(f"type:{place}")
     several = message.get("tool_messages")
@@ -92,7 +94,7 @@ def _add_turn(draft: Draft, turn: dict[str, Any], before: Any) -> None:
 def _add_call(draft: Draft, call: Any, actor: str, more: dict[str, Any]) -> None:
     if not isinstance(call, dict):
         raise Rejected("type:tool_calls")
-    # The agent answers for the calls of its own turns, whomever they name.
+    # The agent is responsible for the calls of its own turns, whatever actor they name.
     users = actor == USER or (actor != AGENT and call.get("requestor") == USER)
     who = SIMULATED if users else actor
     draft.call(call.get("name"), call.get("arguments"), call.get("id"), who, **more)
@@ -116,7 +118,7 @@ def _list(value: dict[str, Any], member: str) -> list[Any]:
 
 
 def tokens_of(turn: dict[str, Any]) -> dict[str, int] | None:
-    """Return the tokens of one message; the cached ones are only in the provider's own answer."""
+    """Return the tokens of one message; cached tokens are only in the provider's own answer."""
     usage = turn.get("usage")
     if not isinstance(usage, dict):
         return None
@@ -129,7 +131,7 @@ def tokens_of(turn: dict[str, Any]) -> dict[str, int] | None:
 
 
 class _Speech:
-    """The words of one side, gathered from its chunks until it stops."""
+    """The words of one side, collected from its chunks until it stops."""
 
     def __init__(self, draft: Draft, actor: str) -> None:
         self._draft, self._actor = draft, actor
@@ -138,7 +140,7 @@ class _Speech:
         self._at: Any = None
 
     def hear(self, chunk: Any, when: Any) -> bool:
-        """Take one chunk; return whether it held words."""
+        """Add one chunk; return whether it contained words."""
         text = at_path(chunk, "content")
         if not isinstance(text, str) or not text:
             return False
@@ -155,15 +157,15 @@ class _Speech:
         return True
 
     def stop(self) -> None:
-        """Write what was said so far as one message."""
+        """Write the words so far as one message."""
         if self._parts:
             self._draft.message(self._actor, "".join(self._parts), at=self._at)
         self._parts, self._ids = [], set()
 
 
 def add_ticks(draft: Draft, ticks: list[Any]) -> None:
-    """Write the ticks of a full-duplex conversation: chunks joined to what was said, calls where
-    they were made. Raises Rejected (`type:ticks[n]`)."""
+    """Write the ticks of a full-duplex conversation: chunks joined into messages, calls where they
+    were made. Raises Rejected (`type:ticks[n]`)."""
     sides = {"agent": _Speech(draft, AGENT), "user": _Speech(draft, USER)}
     for number, tick in enumerate(ticks):
         if not isinstance(tick, dict):
@@ -208,15 +210,15 @@ TOLERANCE = 1e-6
 
 
 class Checks(NamedTuple):
-    """The expectations a simulation was checked for; None where the source kept no list."""
+    """The expectations for which a simulation was checked; None where the source kept no list."""
 
     actions: tuple[str, ...] | None
     assertions: tuple[str, ...] | None
     information: tuple[str, ...] | None
 
     def fit(self, task: "Task") -> bool:
-        """Return whether every list that was kept is the task's own, and one of them says
-        something."""
+        """Return whether every list that was kept is the task's own, and at least one is not
+        empty."""
         kept = [pair for pair in zip(self, task, strict=False) if pair[0] is not None]
         return any(mine for mine, _ in kept) and all(mine == theirs for mine, theirs in kept)
 
@@ -226,7 +228,7 @@ class Checks(NamedTuple):
 
 
 def checks_of(reward_info: Any) -> Checks:
-    """Return the lists of checks a simulation carries."""
+    """Return the lists of checks in a simulation."""
     info = mapping(reward_info)
     return Checks(
         _texts(info.get("action_checks"), "action", "action_id"),
@@ -236,7 +238,7 @@ def checks_of(reward_info: Any) -> Checks:
 
 
 def _texts(checks: Any, *path: str) -> tuple[str, ...] | None:
-    """Return what each check is of; null and an empty list are no list: checks that were not made
+    """Return the subject of each check; None for null and an empty list: checks that were not made
     and checks of nothing look alike."""
     if not isinstance(checks, list) or not checks:
         return None
@@ -252,7 +254,7 @@ def reward_of(reward_info: Any) -> float | None:
 
 
 def passes(reward: float | None) -> bool | None:
-    """Return success by the benchmark's own measure."""
+    """Return whether the reward is a success by the benchmark's own measure."""
     return None if reward is None else abs(reward - 1.0) <= TOLERANCE
 
 
@@ -260,7 +262,7 @@ INFRASTRUCTURE = "infrastructure_error"
 
 
 def verdict_of(draft: Draft, sim: dict[str, Any]) -> SourceVerdict:
-    """Return reward, outcome and what broke, three facts; every part of the reward is in `detail`.
+    """Return reward, outcome and error as three facts; every part of the reward is in `detail`.
 
     A run that infrastructure ended is neither pass nor fail, whatever its reward.
     """
@@ -333,7 +335,7 @@ def _detail(info: dict[str, Any]) -> dict[str, Any]:
 
 
 def _expected(checks: Any) -> Iterator[dict[str, Any]]:
-    """Yield the calls that were checked, each with the word of the source on it."""
+    """Yield the checked calls, each with the source's result."""
     for check in objects(sequence(checks)):
         action = mapping(check.get("action"))
         if isinstance(action.get("name"), str):
@@ -353,7 +355,7 @@ def _check(check: dict[str, Any], path: tuple[str, ...], outcome: str) -> dict[s
 
 
 def _reviews(sim: dict[str, Any]) -> dict[str, Any]:
-    """Return what models said of the conversation afterwards: shown, never a verdict."""
+    """Return models' reviews of the conversation: shown, never a verdict."""
     kept: dict[str, Any] = {}
     review = mapping(sim.get("review"))
     names = ("agent_error", "user_error", "critical_user_error")
@@ -368,7 +370,7 @@ def _reviews(sim: dict[str, Any]) -> dict[str, Any]:
 
 
 def word(value: Any) -> str | None:
-    """Return a text cut to a bearable length, None for anything else."""
+    """Return a text cut to a limited length, None for anything else."""
     return value[:2000] if isinstance(value, str) and value else None
 
 
@@ -376,7 +378,7 @@ def word(value: Any) -> str | None:
 
 HARMLESS = frozenset(
     (
-        # what was checked and expected, by the benchmark
+        # the benchmark's checks and expectations
         *("reward_info", "review", "evaluation_criteria"),
         # the provider's answer, which repeats the message beside it
         "raw_data",
@@ -425,7 +427,7 @@ def foreign(sim: Any, number: int, run: "Run", candidate: str, suite: str) -> Fo
 
 
 def _episode(draft: Draft, sim: dict[str, Any], number: int, run: "Run", checks: Checks) -> str:
-    """Return the task's id: as written, else that of the one task whose expectations were
+    """Return the task's id: as written, else that of the only task whose expectations were
     checked."""
     named = sim.get("task_id")
     if isinstance(named, (str, int)) and not isinstance(named, bool) and named != "":
@@ -443,7 +445,7 @@ def _episode(draft: Draft, sim: dict[str, Any], number: int, run: "Run", checks:
 
 
 def _compare(draft: Draft, checks: Checks, named: str, run: "Run") -> None:
-    """Note checks that are another task's, whatever task_id says."""
+    """Note checks that belong to another task, whatever task_id says."""
     task, other = run.tasks[named], run.task_of(checks)
     foreign_actions = checks.actions is not None and checks.actions != task.actions
     if not foreign_actions and other in (None, named):
@@ -461,7 +463,7 @@ def _attempt(sim: dict[str, Any], episode: str, run: "Run") -> int | None:
 
 
 def _describe(draft: Draft, sim: dict[str, Any], run: "Run", messages: list[Any]) -> None:
-    """Keep what fits no field, and note doubts that the simulation alone shows."""
+    """Store facts that fit no field, and note doubts that the simulation alone shows."""
     draft.source.update({name: sim[name] for name in _KEPT if sim.get(name) is not None})
     user, environment = run.info.get("user_info"), run.info.get("git_commit")
     if isinstance(user, dict):
@@ -497,7 +499,7 @@ def _same_model(configured: str, served: str) -> bool:
 
 
 def _cost(sim: dict[str, Any], messages: list[Any]) -> float | None:
-    """Return the agent's cost: as the run says, else the sum over its messages; zero is not
+    """Return the agent's cost: as the run states it, else the sum over its messages; zero is not
     measured."""
     if (whole_run := measured(sim.get("agent_cost"))) is not None:
         return whole_run
@@ -526,8 +528,8 @@ def _usage(sim: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
 
 
 def _latency(draft: Draft, sim: dict[str, Any], run: "Run") -> float | None:
-    """Return the time of the whole conversation, the simulated user's time included; None where no
-    clock ran."""
+    """Return the duration of the whole conversation, including the simulated user's time; None
+    where no clock ran."""
     start, end = sim.get("start_time"), sim.get("end_time")
     if isinstance(start, str) and isinstance(end, str):
         if (start, end) in run.shared:

@@ -1,7 +1,8 @@
 """tau-bench result files (sierra-research/tau-bench): one array, one object per task and trial.
 
-The file names neither the domain nor the agent; both are taken from the file's name and noted.
-It records no time, no agent cost and only a hash of the expected database: those stay null."""
+The file names neither the domain nor the agent; both are taken from the file's name and noted. It
+records no time, no agent cost and only a hash of the expected database: those stay null.
+"""
 
 import re
 from collections.abc import Iterator
@@ -29,7 +30,7 @@ from reviewer.trace.record import SourceVerdict
 KEYS = {"task_id", "reward", "info", "traj", "trial"}
 TOLERANCE = 1e-6  # the benchmark's own: success is |reward - 1| <= 1e-6
 HARMLESS = frozenset(
-    # the actions that the task expects, and the checks of them: none is the agent's
+    # the task's expected actions, and the checks of them: none is the agent's
     ("task", "reward_info", "actions")
 )
 STOP = "###STOP###"
@@ -155,14 +156,15 @@ def _add_events(draft: Draft, messages: list[dict[str, Any]]) -> None:
 
 
 def _parts(reward_info: Any) -> Iterator[bool | None]:
-    """Yield whether each of the checks that made the reward, and their own reward, has passed."""
+    """Yield whether each check behind the reward, and its own reward, has passed."""
     checks = (at_path(reward_info, "info", name) for name in ("r_actions", "r_outputs"))
     for value in (*checks, at_path(reward_info, "reward")):
         yield value >= 1 - TOLERANCE if isinstance(value, (int, float)) else None
 
 
 def _detail(reward_info: Any) -> dict[str, Any]:
-    """Return which of its two checks made the reward: the database's, or the agent's outputs."""
+    """Return which of its two checks determined the reward: the database's, or the agent's
+    outputs."""
     checks = at_path(reward_info, "info")
     if not isinstance(checks, dict):
         return {}
@@ -170,14 +172,14 @@ def _detail(reward_info: Any) -> dict[str, Any]:
 
 
 def _expected(actions: Any) -> Iterator[dict[str, Any]]:
-    """Yield the calls that the task expects; "respond" is no call of a tool."""
+    """Yield the calls that the task expects; "respond" is not a tool call."""
     for action in objects(sequence(actions)):
         if isinstance(action.get("name"), str) and isinstance(action.get("kwargs"), dict):
             yield {"name": action["name"], "arguments": action["kwargs"]}
 
 
 def _beside(info: dict[str, Any]) -> dict[str, Any]:
-    """Return what the simulated user cost, which is no part of the agent's cost."""
+    """Return the simulated user's cost, which is not part of the agent's cost."""
     spent = measured(info.get("user_cost"))
     return {} if spent is None else {"simulated_user": {"cost_usd": spent}}
 

@@ -1,10 +1,10 @@
 """Terminal-Bench 0.x (`tb run`): `<run>/<task>/<trial>/results.json`, and a run's own results.
 
-A trial has a verdict, the tests' results, times of its phases, what the terminal showed before,
+A trial has a verdict, the tests' results, times of its phases, the text of the terminal before,
 between and after, and a recording of it; there is no trace of the agent's steps. A recording does
 not show who typed: the harness starts the agent through the same terminal. So its events show what
-happened there and are no account of the agent's own tool calls. The run's `results.json` holds
-every trial again: it gives those that have no folder beside it.
+happened in the terminal and are no account of the agent's own tool calls. The run's `results.json`
+contains every trial again: it provides those that have no folder beside it.
 """
 
 import math
@@ -50,12 +50,12 @@ from reviewer.trace.record import SourceVerdict
 TOOL = "terminal"
 RECORDING = "sessions/agent.cast"
 SHOWN = 32 * 1024
-"""Characters kept of one stretch of the screen's text."""
+"""Most characters stored of one stretch of the screen's text."""
 MOST_SHOWN = 4 << 20
-"""Characters kept of a whole recording."""
+"""Most characters stored of a whole recording."""
 PAUSE_S = 2.0
-"""The text of the screen is cut where nothing was written for this long: an agent that was started
-once works on behind one input."""
+"""The text of the screen is split where nothing was written for this long: an agent that was
+started once keeps working after a single input."""
 
 
 class _Moment(NamedTuple):
@@ -115,7 +115,7 @@ def _is_moment(value: Any) -> bool:
 
 
 def _groups(moments: list[_Moment]) -> Iterator[_Moment]:
-    """Yield runs of one kind as one moment each, at the time of their first."""
+    """Yield each run of moments of one kind as one moment, at the time of the first."""
     held: list[str] = []
     first = last = _Moment(0.0, "", "")
     for one in moments:
@@ -150,12 +150,12 @@ def _tell(draft: Draft, group: _Moment, at: float | None) -> None:
 RESULTS = "results.json"
 CORE = "terminal-bench-core"
 FINE = frozenset({"unset", "none"})
-"""Failure modes that say that nothing failed; `unset` is what a normal trial has."""
+"""Failure modes without a failure; `unset` is that of a normal trial."""
 ENDS = {
     "agent_timeout": "timeout",
     "context_length_exceeded": "context_window_exceeded",
     "output_length_exceeded": "output_length_exceeded",
-    # The agent had ended by itself: the tests or their reading failed.
+    # The agent had ended by itself: the tests or the parsing of their output failed.
     "test_timeout": "completed",
     "parse_error": "completed",
 }
@@ -171,7 +171,7 @@ _MUTE = re.compile(r"(run[-_ ]?\d*|runs|results?|\d*|tmp.*)", re.IGNORECASE)
 
 
 class Run(NamedTuple):
-    """FormatFacts of a trial's run out of the files around it; empty where they say none."""
+    """Facts about a trial's run from the files around it; empty where they state none."""
 
     agent: str
     version: str
@@ -199,7 +199,7 @@ class Run(NamedTuple):
 
 
 def is_trial(value: Any) -> bool:
-    """Return whether a value, shown as far as it may be, is a trial's results."""
+    """Return whether a value, as far as it is shown, is a trial's results."""
     return (
         isinstance(value, dict)
         and {"trial_name", "task_id", "is_resolved"} <= set(value)
@@ -305,7 +305,7 @@ def _terminal(draft: Draft, source: Source, folder: Path | None) -> None:
 
 
 def _pane(draft: Draft, source: Source, folder: Path, name: str) -> None:
-    """Write the text of the terminal at a point, as a snapshot."""
+    """Write the text of the terminal at a moment, as a snapshot."""
     text = source.text(folder / "panes" / f"{name}.txt")
     if text is not None:
         draft.state({"terminal": name, "text": clipped(text, PANE)})
@@ -351,8 +351,8 @@ def _facts(draft: Draft, trial: dict[str, Any], run: Run) -> None:
 
 
 def _attempt(trial: dict[str, Any]) -> int | None:
-    """Return `i` of `i-of-n`; None for a single attempt, since other runs of it are numbered
-    alike."""
+    """Return `i` of `i-of-n`; None for a single attempt, since other runs of the task use the same
+    number."""
     found = _NUMBER.search(str(trial["trial_name"]))
     number, total = (int(part) for part in found.groups()) if found else (0, 0)
     return number if total > 1 and 0 < number <= total else None
@@ -418,8 +418,8 @@ class TerminalBenchReader(Format):
 
 
 def _own_folder(path: Path) -> Path | None:
-    """Return the folder of the one trial whose results a file holds; None when it is no trial's
-    own."""
+    """Return the folder of the only trial whose results a file contains; None when the file is not
+    a trial's own."""
     if path.name != RESULTS:
         return None
     value, folder = whole_value(path), path.parent
@@ -437,7 +437,8 @@ def _is_run(value: Any) -> bool:
 
 
 def _of_run(source: Source) -> Iterator[Foreign | Broken]:
-    """Yield the trials of a run that are only in its own results; notes on totals that differ."""
+    """Yield the trials of a run that are only in its own results; add notes on totals that
+    differ."""
     counted = {True: 0, False: 0}
     totals: dict[str, Any] = {}
     beside = False

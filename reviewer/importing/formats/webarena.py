@@ -1,10 +1,11 @@
-"""WebArena result folders: one `render_<task id>.html` an attempt, settings and logs beside it.
+"""WebArena result folders: one `render_<task id>.html` per attempt, settings and logs beside it.
 
-A render page is read as a stream: its task, its steps, how many pictures it had. The writer puts
-texts into `<pre>` without escaping them, so what is there is taken raw up to its end tag. Pictures
-are 95 % of such a page and are dropped before the parser sees them. The page holds no score, time,
-cost or tokens; PASS and FAIL are only in the run's log. It also holds the task's answer key, of
-which nothing is taken."""
+A render page is read as a stream: its task, its steps, and the number of its pictures. The writer
+puts texts into `<pre>` without escaping them, so their content is read raw up to the end tag.
+Pictures are 95 % of such a page and are dropped before parsing. The page has no score, time, cost
+or tokens; PASS and FAIL are only in the run's log. It also contains the task's answer key, which is
+never read.
+"""
 
 import codecs
 import re
@@ -30,10 +31,10 @@ from reviewer.trace.record import SourceVerdict
 CHUNK = 1 << 16
 MOST_TEXT = 1 << 20
 MOST_PRE, MOST_TAG = 4 << 20, 1 << 17
-"""Characters a text or a tag may take: the parser starts again on what it could not end."""
+"""Most characters of a text or a tag: the parser rescans from the start of an unfinished one."""
 _PICTURE = re.compile(rb"data:image/[\w.+-]{1,40};base64,")
 _BASE64 = re.compile(rb"[A-Za-z0-9+/=\r\n]*+")
-_LONGEST = 64  # of what `_PICTURE` matches
+_LONGEST = 64  # of a match of `_PICTURE`
 _ESCAPED = re.compile(r"&(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|[A-Za-z]{2,8});")
 _RAN = re.compile(r"ActionTypes\.([A-Z_]{1,40})")
 _NOTHING = ("", "")
@@ -44,8 +45,8 @@ _FIELDS = {
 
 
 class Step(NamedTuple):
-    """One step as the page shows it: where the agent was, what it saw, what it said, the action
-    read out of that (of the playwright action set: its code), and what the harness answered to the
+    """One step as the page shows it: where the agent was, its observation, its reply, the action
+    parsed from the reply (for the playwright action set: its code), and the harness's answer to the
     action before."""
 
     url: str
@@ -55,13 +56,13 @@ class Step(NamedTuple):
     code: str
     before: str
     ran: str = ""
-    """The kind of action that the harness made of it (`NONE`), where the page says so."""
+    """The kind of action that the harness parsed (`NONE`), where the page states it."""
     more: str = ""
-    """A field of the page that is not known, and holds a text."""
+    """An unknown field of the page with a text."""
 
 
 class Page(HTMLParser):
-    """The parser; `task` is the text of the task's settings, `steps` those that are done."""
+    """The parser; `task` is the text of the task's settings, `steps` the completed steps."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -69,7 +70,7 @@ class Page(HTMLParser):
         self.steps: list[Step] = []
         self.pictures = 0
         self.cut = False
-        """True when a text was too long to keep whole."""
+        """Whether a text was too long to keep completely."""
         self.ended = False
         self._held: dict[str, str] | None = None
         self._field = ""
@@ -82,7 +83,7 @@ class Page(HTMLParser):
             self._field = "h2"
         elif tag in ("div", "h3"):
             name = dict(attrs).get("class") or ""
-            # Steps alone are distinguished by class; what is before them is the task's text.
+            # Only steps are distinguished by class; the text before them is the task's.
             self._field = name if name in _FIELDS or (self._held is not None and name) else ""
         elif tag == "pre":
             self.in_text = True
@@ -139,7 +140,8 @@ def _plain(text: str) -> str:
 
 
 def read(handle: BinaryIO) -> Page:
-    """Return the whole page. Raises Unreadable for what is no render page or cannot be held."""
+    """Return the whole page. Raises Unreadable for a file that is not a render page or is too
+    large."""
     page = Page()
     decode = codecs.getincrementaldecoder("utf-8")("replace").decode
     for block in without_pictures(handle):
@@ -147,7 +149,8 @@ def read(handle: BinaryIO) -> Page:
         most = MOST_PRE if page.in_text else MOST_TAG
         if len(page.rawdata) > most:
             raise Unreadable(f"no render page: a tag or text of over {most >> 10} KiB")
-    # Not closed: a file that is cut off would be searched for the end of every tag in its rest.
+    # The parser is not closed: for a cut-off file it would search the rest for the end of every
+    # tag.
     page.finish()
     return page
 
@@ -189,8 +192,8 @@ _VALUE = {"click": "element", "hover": "element", "type": "element", "clear": "e
 
 
 def parsed(action: str) -> tuple[str, dict[str, Any]]:
-    """Return an action as the harness prints it (`type [164] [shoes] where [164] is …`) as a tool
-    and its arguments. A text of another form is kept whole."""
+    """Return an action in the form in which the harness prints it (`type [164] [shoes] where [164]
+    is …`) as a tool and its arguments. A text of another form is returned whole."""
     word, _, rest = action.partition(" ")
     if not re.fullmatch(r"[a-z_]{1,40}", word):
         return "unparsed", {"action": action}
@@ -225,7 +228,8 @@ class Tries(NamedTuple):
 
 
 def last_try(task_id: str, files: Iterable[Path]) -> tuple[Tries, tuple[str, ...]]:
-    """Return (what these files say of a task, notes). Files in the order they were begun."""
+    """Return (the result of a task in these files, notes). Files in the order in which they were
+    begun."""
     told, notes = Tries(), []
     for path in files:
         try:
@@ -240,8 +244,8 @@ def last_try(task_id: str, files: Iterable[Path]) -> tuple[Tries, tuple[str, ...
 
 @lru_cache(maxsize=32)
 def _said(path: Path, changed: int, size: int) -> dict[str, Tries]:
-    """Return tries by task id. A log belongs to every page of its run: it is read once for all of
-    them."""
+    """Return tries by task id. A log belongs to every page of its run, so it is read once for all
+    of them."""
     found: dict[str, Tries] = {}
     task = ""
     with opened(path) as handle:
@@ -267,7 +271,7 @@ def _task_of(path: str) -> str:
 
 # The reader ---------------------------------------------------------------------------------------
 
-# The only members of a task that are taken; `eval` and `reference_action_sequence` tell answers.
+# The only members of a task that are read; `eval` and `reference_action_sequence` reveal answers.
 TAKEN = ("task_id", "sites", "start_url", "intent", "intent_template_id", "require_reset", "image")
 _MEMBER = re.compile(r"^([a-z_]{2,40}): ?", re.MULTILINE)
 _STARTS = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*<!doctype html", re.IGNORECASE)
@@ -355,10 +359,12 @@ class WebArenaReader(Format):
         )
 
     def _verdict_of(self, source: Source, task_id: str) -> tuple[SourceVerdict | None, str | None]:
-        """Return (what logs and error.txt say of this task, the exception of its last try)."""
+        """Return (the verdict in logs and error.txt on this task, the exception of its last
+        try)."""
         logs = [file for file in source.companions if file.name not in _BESIDE]
         told, notes = last_try(task_id, logs)
-        # Notes on the file: what is said of a page later does not make it another attempt.
+        # These notes belong to the file: later statements about a page do not make it another
+        # attempt.
         source.notes.update(notes)
         if told.tries > 1:
             source.notes.add("the logs hold several tries at this task: the last counts")
@@ -404,7 +410,8 @@ def _named(path: Path) -> str:
 
 
 def _task(text: str) -> dict[str, str]:
-    """Return the settings that are taken of `key: value` lines; a value runs up to the next key."""
+    """Return the settings that are read from `key: value` lines; a value extends to the next
+    key."""
     marks = list(_MEMBER.finditer(text))
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     found: dict[str, str] = {}
@@ -415,8 +422,7 @@ def _task(text: str) -> dict[str, str]:
 
 
 class _Events:
-    """Writes the steps of a page into a draft; afterwards it has the answer of the agent and the
-    end."""
+    """Writes the steps of a page into a draft; afterwards it has the agent's answer and the end."""
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
@@ -472,7 +478,7 @@ class _Events:
 
 
 def _doubtful(step: Step) -> bool:
-    """Return whether a reply may be an act that was not read: its action has no known form, or
+    """Return whether a reply may be an act that was not read: its action has an unknown form, or
     there is none and the harness does not say that it ran none (its action object is then NONE)."""
     word = parsed(step.action)[0] if step.action else "none"
     if word == "none":
@@ -481,8 +487,8 @@ def _doubtful(step: Step) -> bool:
 
 
 def _logs(path: Path) -> tuple[Path, ...]:
-    """Return the run's logs: those that log_files.txt names, which are relative to where it was
-    started, and those in or beside the folder."""
+    """Return the run's logs: those that log_files.txt names, relative to where the run was started,
+    and those in or beside the folder."""
     folder = path.absolute().parent
     found = [*folder.glob("*.log"), *folder.glob("log_files/*.log")]
     listed = folder / "log_files.txt"

@@ -1,8 +1,9 @@
-"""WebArena-Verified task folders: the agent's response, the evaluator's word, the network's HAR.
+"""WebArena-Verified task folders: the agent's response, the evaluator's result, the network's HAR.
 
-The evaluator's result is the verdict; what the agent says of itself is kept beside it and decides
-nothing. What was expected is the answer key: none of it is taken. Of the HTTP archive, cookies,
-headers, bodies and the values of parameters that carry secrets are never taken."""
+The evaluator's result is the verdict; the agent's own statement is stored besides and decides
+nothing. Expectations are the answer key and never read. Of the HTTP archive, cookies, headers,
+bodies and the values of parameters with secrets are never read.
+"""
 
 import re
 from collections import Counter
@@ -37,13 +38,13 @@ from reviewer.trace.strictjson import RepeatedMembers
 
 NETWORK = "network.har"
 NO_REQUESTS = frozenset(
-    # what wrote the archive, and when pages were done: no request is there
+    # the writer of the archive, and load times of pages: no requests
     (one,)
     for one in ("version", "creator", "browser", "pages", "comment")
 )
 MOST_SHOWN = 1000
 MOST_URL = 2000
-# What a page loads for its looks says nothing of what the agent did.
+# Resources that a page loads for its appearance say nothing about the agent's acts.
 _LOOKS = re.compile(r"javascript|css|font|image/|video/|audio/|octet-stream|wasm")
 _SECRET = re.compile(
     r"(?i)token|secret|passw|pwd|session|auth(?!or)|signature|credential|^code$|^sid$"
@@ -68,13 +69,13 @@ class _Request(NamedTuple):
 
     @property
     def telling(self) -> bool:
-        """Return whether the request fetched or sent something, or was not answered well."""
+        """Return whether the request fetched or sent data, or failed."""
         return self.method != "GET" or not 200 <= self.status < 300 or not _LOOKS.search(self.mime)
 
 
 def add_archive(draft: Draft, parts: Iterable[Part]) -> Traffic:
-    """Write the archive's requests into a draft, in file order: requests that fetch or send
-    something as calls with their answers, and all of them as counts. Raises Unreadable."""
+    """Write the archive's requests into a draft, in file order: requests that fetch or send data as
+    calls with their answers, and all of them as counts. Raises Unreadable."""
     methods: Counter[str] = Counter()
     statuses: Counter[str] = Counter()
     first = last = None
@@ -143,7 +144,7 @@ def _show(draft: Draft, entry: _Request) -> None:
 
 def shown_url(url: str) -> str:
     """Return an address without user names, passwords, secret parameters and its fragment. Raises
-    ValueError for what is none."""
+    ValueError for an invalid one."""
     split = urlsplit(url[:MOST_URL])
     if split.scheme not in ("http", "https", "ws", "wss", ""):
         return f"{split.scheme}:…"
@@ -161,13 +162,13 @@ def _masked(pair: str) -> str:
 
 RESPONSE, EVAL = "agent_response.json", "eval_result.json"
 HARMLESS = frozenset(
-    # the evaluator's own requests and checks, and the answer key they are made of
+    # the evaluator's own requests and checks, and the answer key behind them
     ("evaluators_results",)
 )
 _SAID = ({"task_type", "status", "retrieved_data"}, {"action", "status", "results"})
 TOLERANCE = 1e-6
 MOST_LISTED = 100
-"""Evaluators, and assertions of one, that are taken."""
+"""Most evaluators, and assertions of one, that are read."""
 _PASSED = {"success": True, "failure": False, "partial_match": False}
 
 
@@ -272,7 +273,7 @@ class WebArenaVerifiedReader(Format):
 
 
 def _verdict(notes: set[str], result: dict[str, Any]) -> SourceVerdict | None:
-    # Notes on the files: a result that comes later does not make another attempt of the task.
+    # These notes belong to the files: a later result does not make another attempt of the task.
     if not result:
         notes.add(f"no {EVAL}: not scored")
         return None
@@ -310,8 +311,8 @@ def _verdict(notes: set[str], result: dict[str, Any]) -> SourceVerdict | None:
 
 
 def _evaluator(one: dict[str, Any]) -> dict[str, Any]:
-    """Return one evaluator's word. Its messages quote what was expected, so only their names are
-    taken."""
+    """Return one evaluator's result. Its messages quote expectations, so only their names are
+    read."""
     return {
         "name": str(one.get("evaluator_name"))[:100],
         "status": str(one.get("status"))[:100],

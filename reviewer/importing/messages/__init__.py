@@ -1,7 +1,6 @@
-"""Chat messages and items in every dialect: words, calls and results, and what of a message was
-not understood. This module writes turns into a draft, in order, and counts tokens in one
-definition for every dialect: input includes cached tokens.
-"""
+"""Chat messages and items in every dialect: words, calls and results, and the parts of a message
+that were not understood. This module writes turns into a draft, in order, and counts tokens by one
+definition for every dialect: input includes cached tokens."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,7 +25,7 @@ accepts its decision."""
 
 
 class _Entry:
-    """A turn, its source, and facts of it (tokens, a time)."""
+    """A turn, its source, and its facts (tokens, a time)."""
 
     __slots__ = ("more", "source", "turn")
 
@@ -37,7 +36,7 @@ class _Entry:
 
 
 class Transcript:
-    """Messages of one attempt. They are gathered first and written by `finish`, because whether a
+    """Messages of one attempt. They are collected first and written by `finish`, because whether a
     text of the agent is a call depends on whether the record has any other form of call."""
 
     def __init__(
@@ -60,8 +59,8 @@ class Transcript:
         self._answered = False  # whether a result follows the turn that is being written
 
     def say(self, message: Any, role: str = "", **more: Any) -> bool:
-        """Take one message or item, of `role` where it names none; `more` (tokens, a time) goes to
-        its first event. Return False for a value that is neither, which is left."""
+        """Add one message or item, of `role` where it names none; `more` (tokens, a time) goes to
+        its first event. Return False for a value that is neither, which is left unread."""
         turn = turn_of(message, self.account, role)
         if turn is None:
             self.draft.note("something that is no message is among the messages: left out")
@@ -74,15 +73,15 @@ class Transcript:
         return True
 
     def say_all(self, messages: Any) -> None:
-        """Take every message of a list; other values in it are left."""
+        """Add every message of a list; other values in it are left unread."""
         if isinstance(messages, list):
             self.account.every(messages)
             for message in messages:
                 self.say(message)
 
     def at_once(self, messages: list[Any]) -> bool:
-        """Take and write all messages of a list, where they are of the usual shapes and nothing was
-        taken before; return False when they are to be taken one by one."""
+        """Add and write all messages of a list, if they are of the usual shapes and none was added
+        before; return False when they must be added one by one."""
         if self._entries or self._as_text is not None or self.draft.events:
             return False
         if not tell_usual(self.draft, messages, self._user):
@@ -91,25 +90,25 @@ class Transcript:
         return True
 
     def failed_where(self, fails: Callable[[Any], bool]) -> None:
-        """Mark results of the message taken last as errors where `fails` says so of their value."""
+        """Mark results of the last message as errors where `fails` returns True for their value."""
         parts = self._entries[-1].turn.parts if self._entries else []
         for place, part in enumerate(parts):
             if part.kind == "result" and part.status is None and fails(part.value):
                 parts[place] = part._replace(status="error")
 
     def wrong(self, text: Any, **more: Any) -> None:
-        """Take an error outside any call."""
+        """Add an error outside any call."""
         self._entries.append(_Entry(Turn("", "", [Part("error", text)]), None, more))
 
     def finish(self) -> None:
-        """Write the messages taken so far."""
+        """Write the messages added so far."""
         as_text = self._as_text
         if as_text is None:
             parts = (part for entry in self._entries for part in entry.turn.parts)
             as_text = not any(part.kind in ("call", "ask") for part in parts)
         events, account = self.draft.events, self.account
         for place, entry in enumerate(self._entries):
-            if as_text:  # whether a text is a call may follow from what comes next
+            if as_text:  # whether a text is a call may follow from the next message
                 after = self._entries[place + 1].turn if place + 1 < len(self._entries) else None
                 self._answered = after is not None and (
                     after.role == "tool" or any(_answers(part) for part in after.parts)
@@ -174,7 +173,7 @@ class Transcript:
             self.draft.unread(f"messages[{len(self.draft.events)}].text")
         if as_text and isinstance(text, str):
             if turn.role in ("agent", ""):
-                # A mark may be cut in two by the blocks it is in.
+                # A mark may be cut in two by the blocks that contain it.
                 if len(said) > 1 and marked("".join(map(str, said))) and not marked(text):
                     self.draft.unread(f"messages[{len(self.draft.events) + 1}].text")
                 self._wrote(actor, text)
@@ -184,7 +183,7 @@ class Transcript:
                 for one in seen:
                     self.draft.result(one)
                 return
-            if seen:  # something was called that was not read
+            if seen:  # a call was there that was not understood
                 self.draft.unread(f"messages[{len(self.draft.events) + 1}].text")
         self.draft.message(actor, words(text))
 
@@ -205,7 +204,7 @@ class Transcript:
             self._call(Part("call", given, "", name), actor)
 
     def _not_theirs(self, part: Part) -> None:
-        """Leave a call by a role that makes none."""
+        """Leave a call by a role that makes none unread."""
         if part.holder is not None:
             self.account.refuse(part.holder)
         else:
@@ -234,7 +233,7 @@ class Transcript:
             self.draft.call(name, given, own, actor, **more)
 
     def _results(self, part: Part, as_text: bool) -> None:
-        """Write the results of a tool; where calls are texts, one text may hold several."""
+        """Write the results of a tool; where calls are texts, one text may contain several."""
         seen = results_in(part.value) if as_text and isinstance(part.value, str) else []
         if part.id or len(seen) < 2:
             self._result(part)
@@ -281,8 +280,8 @@ def usage_of(usages: Sequence[Any]) -> dict[str, Any] | None:
 
 
 def tokens_of(usage: Any) -> dict[str, int] | None:
-    """Return token counts of one answer, in OpenAI's, Anthropic's, Gemini's, Bedrock's, the Vercel
-    AI SDK's, LangChain's or pi's writing."""
+    """Return token counts of one answer, in the form of OpenAI, Anthropic, Gemini, Bedrock, the
+    Vercel AI SDK, LangChain or pi."""
     if not isinstance(usage, dict):
         return None
     anthropic = ("cache_read_input_tokens", "cache_creation_input_tokens")
@@ -315,7 +314,7 @@ def tokens_of(usage: Any) -> dict[str, int] | None:
 
 
 def _details(usage: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Return the details of a count; a list of them holds one."""
+    """Return the details of a count; a list of them has one element."""
     found = next((usage[name] for name in names if usage.get(name)), None)
     if isinstance(found, list) and found:
         found = found[0]
@@ -323,7 +322,7 @@ def _details(usage: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _beside(fresh: Any, cached: Any, written: Any, output: Any) -> dict[str, int] | None:
-    """Return counts of providers that state input without cached tokens."""
+    """Return counts from providers that state input without cached tokens."""
     parts = [whole(fresh), whole(cached) or 0, whole(written) or 0]
     return tokens(
         input_tokens=None if parts[0] is None else sum(part or 0 for part in parts),

@@ -1,6 +1,5 @@
 """Blocks of content: Anthropic's, Bedrock Converse's, Gemini's, those of Vercel's AI SDK, and those
-that other dialects share with them.
-"""
+that other dialects share with them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -92,14 +91,14 @@ def _function_response(value: dict[str, Any], account: Account) -> list[Part]:
 
 
 def _executable_code(value: dict[str, Any], account: Account) -> list[Part]:
-    """Return the call of Gemini's own Python."""
+    """Return the call of Gemini's built-in Python."""
     account.read(value, {"language", "code", *_ID}, strict=True)
     arguments = {name: value[name] for name in ("language", "code") if name in value}
     return [Part("call", arguments, first(value, "id"), "code_execution", None, value)]
 
 
 def _code_result(value: dict[str, Any], account: Account) -> list[Part]:
-    """Return the result of Gemini's own Python."""
+    """Return the result of Gemini's built-in Python."""
     account.read(value, {"outcome", "output", *_ID}, strict=True)
     account.whole(value.get("output"))
     outcome = text_of(value.get("outcome"))
@@ -136,11 +135,11 @@ _HOLDERS: dict[str, Read] = {
     ),
     **dict.fromkeys(("toolResponse", "tool_response"), _server_result),
 }
-"""Readers of blocks that name their type by a member of theirs."""
+"""Readers of blocks whose type is named by a member."""
 
 
 def converse_parts(value: dict[str, Any], account: Account) -> list[Part] | None:
-    """Return the parts of a block without a type; None when it holds none of these."""
+    """Return the parts of a block without a type; None when it has none of these members."""
     found: list[Part] = []
     names: list[str] = []
     for name, read in _HOLDERS.items():
@@ -206,8 +205,8 @@ def _approval_response(value: dict[str, Any], account: Account) -> list[Part]:
 
 
 def vercel_tool_part(value: dict[str, Any], account: Account) -> list[Part]:
-    """Return the parts of a UI part that is a call, a person's decision on it, and its result:
-    `tool-NAME`, `dynamic-tool`, or the older `tool-invocation`."""
+    """Return the parts of a UI part that contains a call, a person's decision on it, and its
+    result: `tool-NAME`, `dynamic-tool`, or the older `tool-invocation`."""
     inner = value.get("toolInvocation")
     if isinstance(inner, dict):
         account.read(value, {"type", "toolInvocation", *ANNOTATIONS}, strict=True)
@@ -280,7 +279,7 @@ _QUIET = frozenset(
     )
 )
 """Types that are no act: pictures, files, sources, marks between steps. Their content is still
-looked through for acts."""
+examined for acts."""
 _BARE = frozenset(
     (
         *("image", "document", "video", "audio", "cachePoint", "guardContent", "inlineData"),
@@ -288,7 +287,7 @@ _BARE = frozenset(
         *("searchResult", "videoMetadata"),
     )
 )
-"""Members that name a block without a type that is no act."""
+"""Members that identify a block without a type that is no act."""
 _PLAIN = frozenset((None, *_TEXTS, *_THOUGHTS, *_QUIET))
 _OF_CALLS = frozenset(
     (
@@ -303,8 +302,8 @@ _RESULTS = ("tool_call_response", "server_tool_result", "server_tool_call_respon
 
 
 def parts_of(content: Any, account: Account) -> list[Part] | None:
-    """Return the parts of a message's content; None when it has a shape of no dialect. Blocks of no
-    known kind are left in the account."""
+    """Return the parts of a message's content; None when its shape belongs to no dialect. Blocks of
+    unknown kinds are left in the account."""
     if content is None or isinstance(content, str):
         return [Part("text", content)] if content else []
     if isinstance(content, dict):
@@ -328,7 +327,7 @@ def parts_of(content: Any, account: Account) -> list[Part] | None:
 
 
 def block_of(value: dict[str, Any], account: Account) -> list[Part] | None:
-    """Return the parts of one block; None when it is of no known kind, and is left."""
+    """Return the parts of one block; None when its kind is unknown, and it is left unread."""
     kind = value.get("type", value.get("block_type"))
     if kind is not None and not isinstance(kind, str):
         return None

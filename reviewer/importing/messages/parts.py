@@ -1,7 +1,6 @@
-"""Parts of a message, whichever dialect wrote it; calls as chat APIs list them: OpenAI's function,
-custom and legacy calls, and flat ones (LangChain, AgentDojo, pi, AutoGen); and items of OpenAI's
-Responses API: calls, hosted tools that answer in their own item, outputs, and approvals of MCP
-calls."""
+"""Parts of a message in any dialect; calls as chat APIs list them: OpenAI's function, custom and
+legacy calls, and flat ones (LangChain, AgentDojo, pi, AutoGen); and items of OpenAI's Responses
+API: calls, hosted tools that answer in their own item, outputs, and approvals of MCP calls."""
 
 import re
 from functools import lru_cache
@@ -30,7 +29,7 @@ CALL_ROLES = frozenset(("function_call", "tool_call", "function-call", "tool-cal
 
 
 def role_of(name: str) -> Role:
-    """Return the side that speaks in a role; empty for a name that is none of chat's own."""
+    """Return the side that speaks in a role; empty for a name that is not a chat role."""
     if (found := ROLES.get(name)) is not None:
         return found
     if name in CALL_ROLES:
@@ -40,13 +39,13 @@ def role_of(name: str) -> Role:
 
 ANNOTATIONS = frozenset(
     (
-        # the block's own id, where a call has another that pairs it, and its place in a stream
+        # the block's own id, where a call has another for pairing, and its place in a stream
         *("id", "index"),
-        # completed, in_progress: the result says what came of it
+        # completed, in_progress: the result states the outcome
         *("status", "state"),
-        # what the provider is to keep
+        # what the provider should keep
         *("cache_control", "cachePoint"),
-        # citations of a text, and proofs that a provider wrote a thought
+        # citations of a text, and signatures of a provider on a thought
         *("annotations", "citations", "signature", "thought_signature", "thoughtSignature"),
         "extra_content",
         # which tool ran this one: the calling tool's own call is beside it
@@ -54,24 +53,24 @@ ANNOTATIONS = frozenset(
         # where it ran
         *("providerExecuted", "providerMetadata", "callProviderMetadata", "providerOptions"),
         *("resultProviderMetadata", "experimental_providerMetadata"),
-        # which server a tool is of; its name is read
+        # the server of a tool, whose name is read
         *("server_label", "server_name", "serverName", "namespace", "environment", "container_id"),
         # what a screen shows for the call
         *("title", "preliminary", "step", "extras", "metadata"),
         *("additional_kwargs", "response_metadata"),
-        # what a person is to acknowledge
+        # what a person should acknowledge
         *("pending_safety_checks", "acknowledged_safety_checks"),
         *("created_at", "agent", "phase"),
     )
 )
-"""Members beside a call or a block that are neither its name nor what it is given. What they hold
-is still looked through for acts."""
+"""Members beside a call or a block that are neither its name nor its arguments. Their content is
+still examined for acts."""
 
 
 class Part(NamedTuple):
-    """A piece of a message. `value` is its text, a call's arguments, what a call returned, or an
+    """A piece of a message. `value` is its text, a call's arguments, a call's result, or an
     approval. `holder` is the object it was read from. `certain` is false for a call that its own
-    dialect says is not whole."""
+    dialect marks as incomplete."""
 
     kind: Literal["text", "call", "result", "reasoning", "approval", "ask", "error"]
     value: Any = None
@@ -83,8 +82,8 @@ class Part(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """The words and acts of one side at once. `actor` is its name where the role is none of chat's
-    own."""
+    """The words and acts of one side in one message. `actor` is its name where the role is not a
+    chat role."""
 
     role: Role
     actor: str
@@ -115,20 +114,20 @@ ASIDE = ANNOTATIONS | frozenset(
         *("timings", "timing", "time", "times"),
         # how likely each word was
         *("logprobs", "avgLogprobs", "logprobsResult"),
-        # what the model thought
+        # the model's thoughts
         *("reasoning", "reasoning_details", "reasoningDetails", "thinking", "thinking_blocks"),
         *("thought", "thoughts", "summary"),
-        # what was said, as sound or pictures
+        # the message as sound or pictures
         *("audio", "images", "attachments", "files"),
-        # what a text cites
+        # citations
         *("sources", "references", "grounding_metadata", "groundingMetadata"),
         *("citation_metadata", "citationMetadata"),
-        # what a filter made of it
+        # results of a filter
         *("safety_ratings", "safetyRatings", "content_filter_results", "content_filter_offsets"),
         *("moderation", "feedback"),
-        # what went over the wire; calls in it are looked for
+        # raw requests and answers; they are searched for calls
         *("request", "response", "warnings"),
-        # what a provider's library adds
+        # additions by a provider's library
         *("provider_specific_fields", "provider_options", "provider_metadata", "provider_details"),
         # who spoke, where and when
         *("model", "modelInfo", "model_info", "author", "source", "_id", "timestamp"),
@@ -138,12 +137,12 @@ ASIDE = ANNOTATIONS | frozenset(
         *("error", "errors"),
     )
 )
-"""Members of an agent's message that hold no act when they do not look like one. Of any other that
-is an object or a list nothing is known, so it is left whatever it holds."""
+"""Members of an agent's message that are no act unless they look like one. Any other member that is
+an object or a list is unknown, so it is reported whatever it contains."""
 
 
 THOUGHTS = ("reasoning_content", "reasoning", "thinking", "thought")
-"""Members of a message that hold what the model thought."""
+"""Members of a message with the model's thoughts."""
 
 
 def thoughts(held: dict[str, Any]) -> list[Part]:
@@ -156,7 +155,7 @@ GIVEN = (
     *("arguments", "args", "input", "parameters", "tool_input", "action_input", "kwargs"),
     *("partial_json", "rawInput", "tool_kwargs"),
 )
-"""Members that may hold what a call is given, in the order they are looked for."""
+"""Members that may have the arguments of a call, in the order in which they are tried."""
 _NAMED = ("name", "toolName", "tool_name", "tool", "recipient_name")
 _OWN = frozenset(
     ("id", "call_id", "tool_call_id", "toolCallId", "type", "block_type", "error", *ANNOTATIONS)
@@ -172,7 +171,7 @@ def _taken(name: str, member: str) -> frozenset[str]:
 
 
 def given(value: dict[str, Any], *names: str) -> tuple[str, Any]:
-    """Return (member, value) of a call's arguments: the first that is there and not empty."""
+    """Return (member, value) of a call's arguments: the first that exists and is not empty."""
     empty = ""
     for name in names or GIVEN:
         found = value.get(name)
@@ -184,7 +183,7 @@ def given(value: dict[str, Any], *names: str) -> tuple[str, Any]:
 
 
 def call_of(value: Any, account: Account) -> Part | None:
-    """Return one entry of a list of calls; None when it has no shape of one."""
+    """Return one entry of a list of calls; None when it does not have the shape of a call."""
     if not isinstance(value, dict):
         return None
     function, custom = value.get("function"), value.get("custom")
@@ -215,14 +214,15 @@ def _named(value: dict[str, Any], named: dict[str, Any], account: Account) -> Pa
 
 
 def as_text(arguments: Any) -> Any:
-    """Return the arguments of a custom tool: a text is its one argument."""
+    """Return the arguments of a custom tool: a text is its only argument."""
     if arguments is None:
         return {}
     return {"input": arguments} if isinstance(arguments, str) else arguments
 
 
 def calls_of(value: Any, account: Account) -> list[Part] | None:
-    """Return every call of a list; None when it is no list. Entries that are no calls are left."""
+    """Return every call in a list; None when it is not a list. Entries that are not calls are left
+    unread."""
     if not isinstance(value, list):
         return None
     account.every(value)
@@ -257,7 +257,7 @@ _ITEM_GIVEN = {
 """Kinds of calls, and the members with their arguments."""
 _NAMED_ITEMS = ("function_call", "custom_tool_call", "mcp_call")
 _MUST_SAY = ("computer_call", "local_shell_call", "shell_call", "apply_patch_call")
-"""Kinds that are never without arguments."""
+"""Kinds that always have arguments."""
 _ANSWERED = {
     "mcp_call": ("error", "output"),
     "web_search_call": ("results",),
@@ -265,22 +265,22 @@ _ANSWERED = {
     "code_interpreter_call": ("outputs",),
     "image_generation_call": ("result",),
 }
-"""Tools that run where the model does and answer inside their own item."""
+"""Tools that run on the model's side and answer inside their own item."""
 _OUTPUTS = (
     *("function_call_output", "custom_tool_call_output", "computer_call_output"),
     *("local_shell_call_output", "shell_call_output", "apply_patch_call_output"),
     *("tool_search_output", "mcp_call_output", "program_output"),
 )
 _AGENTS_FAILED = "An error occurred while running the tool"
-"""The text that the Agents SDK returns to a model of a tool that raised an exception."""
+"""The text that the Agents SDK returns to a model for a tool that raised an exception."""
 QUIET = ("reasoning", "mcp_list_tools")
-"""Kinds that are no act: a thought, and what tools a server has."""
+"""Kinds that are no act: a thought, and a server's list of tools."""
 _APPROVALS = ("mcp_approval_request", "mcp_approval_response")
 ITEMS = frozenset((*_ITEM_GIVEN, *_OUTPUTS, *QUIET, *_APPROVALS))
 
 
 def item_of(value: dict[str, Any], account: Account) -> list[Part] | None:
-    """Return the parts of an item; None for a kind that is not known."""
+    """Return the parts of an item; None for an unknown kind."""
     kind = text_of(value.get("type"))
     if kind in _ITEM_GIVEN:
         return _item_call(kind, value, account)
@@ -369,7 +369,7 @@ def _item_output(value: dict[str, Any], account: Account) -> Part:
 
 
 def _exit_code(output: Any) -> Any:
-    """Return the exit code of a shell that failed; None where it does not say one."""
+    """Return the exit code of a shell that failed; None where it states none."""
     for one in output if isinstance(output, list) else ():
         outcome = one.get("outcome") if isinstance(one, dict) else None
         if isinstance(outcome, dict) and outcome.get("exit_code") not in (0, None):

@@ -1,4 +1,4 @@
-"""Streams put together: answers that were kept as the events they came in (OpenAI's chat chunks
+"""Assemble streams: answers that were stored as the events in which they came (OpenAI's chat chunks
 and Responses events, Anthropic's and Bedrock's events, chunks of Gemini and Ollama), and messages
 that a stream cut into chunks (LangChain's, which share an id).
 
@@ -20,7 +20,7 @@ REST = "events"
 
 def assembled(value: Any) -> dict[str, Any] | None:
     """Return the answer of a stream, from a list of its events or from its text (server-sent
-    events, or JSON lines); None when the value is no stream."""
+    events, or JSON lines); None when the value is not a stream."""
     events = list(_events(value))
     if not events:
         return None
@@ -31,7 +31,7 @@ def assembled(value: Any) -> dict[str, Any] | None:
 
 
 def events_of(text: str) -> list[_Event]:
-    """Return the objects of a stream's text, a line each, with `data:` before them or without."""
+    """Return the objects in a stream's text, one per line, with `data:` before them or without."""
     found: list[_Event] = []
     for line in text.splitlines():
         start = line.strip().removeprefix("data:").strip()
@@ -50,7 +50,7 @@ def _events(value: Any) -> Iterator[_Event]:
         value = value["stream"]
     listed = events_of(value) if isinstance(value, str) else value
     for one in listed if isinstance(listed, list) else ():
-        if isinstance(one, str):  # a line of server-sent events each
+        if isinstance(one, str):  # one line of server-sent events each
             yield from events_of(one)
         elif isinstance(one, dict):
             inner = one.get("data")
@@ -66,7 +66,7 @@ def _joined(held: dict[str, Any], name: str, more: Any) -> None:
 
 
 def _chat(events: list[_Event]) -> dict[str, Any]:
-    """Put OpenAI's chunks together: deltas by choice, calls by index."""
+    """Assemble OpenAI's chunks: deltas by choice, calls by index."""
     choices: dict[Any, dict[str, Any]] = {}
     rest: list[Any] = []
     answer: dict[str, Any] = {}
@@ -122,7 +122,7 @@ def _delta(message: _Event, calls: dict[Any, _Event], delta: _Event, rest: list[
 
 
 def _piece(calls: dict[Any, _Event], piece: _Event, place: int) -> None:
-    """Add a piece of a call: an id that differs begins another call."""
+    """Add a piece of a call: a different id begins another call."""
     index = piece.get("index", place)
     known = calls.get(index)
     if known and piece.get("id") and known.get("id") not in (None, "", piece["id"]):
@@ -133,7 +133,7 @@ def _piece(calls: dict[Any, _Event], piece: _Event, place: int) -> None:
             inner = held.setdefault(name, {})
             for part, value in more.items():
                 if part == "name" and inner.get(part) == value:
-                    continue  # some servers say the name with each piece
+                    continue  # some servers repeat the name with each piece
                 if isinstance(value, str):
                     _joined(inner, part, value)
                 elif value is not None:
@@ -220,7 +220,7 @@ def _block(block: dict[str, Any], delta: dict[str, Any], rest: list[Any]) -> Non
 
 
 def _responses(events: list[_Event]) -> dict[str, Any]:
-    """Return the response that ended the stream, with items that only earlier events hold."""
+    """Return the response that ended the stream, with items that only earlier events have."""
     answer: dict[str, Any] = {}
     items: dict[str, Any] = {}
     given: dict[str, str] = {}
@@ -256,7 +256,7 @@ def _same_item(item: _Event, other: Any) -> bool:
 
 
 def _gemini(events: list[_Event]) -> dict[str, Any]:
-    """Put the parts of all chunks together, by candidate."""
+    """Assemble the parts of all chunks, by candidate."""
     answer: dict[str, Any] = {}
     candidates: dict[Any, dict[str, Any]] = {}
     rest: list[Any] = []
@@ -323,7 +323,7 @@ _KINDS: tuple[tuple[Callable[[_Event], bool], Callable[[list[_Event]], dict[str,
 
 
 def is_stream(value: Any) -> bool:
-    """Return whether an object is an event of such a stream, so that it is no record by itself."""
+    """Return whether an object is an event of such a stream, and so no record by itself."""
     return isinstance(value, dict) and (
         _is_chunk(value)
         or _kind("message_start", "content_block_", "response.")(value)
@@ -337,7 +337,7 @@ _WHOLE = ("ai", "tool", "human", "system")
 
 
 def whole_messages(messages: list[Any], account: Account) -> Iterator[Any]:
-    """Yield the messages, with neighboring chunks of one id as one. Members beside their words and
+    """Yield the messages, with consecutive chunks of one id joined. Members beside their words and
     calls stay in the account."""
     for own, group in groupby(messages, _chunk):
         found = list(group)
@@ -352,7 +352,7 @@ def whole_messages(messages: list[Any], account: Account) -> Iterator[Any]:
 
 
 def _chunk(message: Any) -> str:
-    """Return the id of a chunk; empty for a message that is whole."""
+    """Return the id of a chunk; empty for a complete message."""
     if not isinstance(message, dict):
         return ""
     held = message.get("kwargs", message.get("data", message))

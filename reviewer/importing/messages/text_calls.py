@@ -1,5 +1,5 @@
-"""Calls that a model wrote as text, in the forms that models are trained on, for records that
-have no other form of call."""
+"""Calls that a model wrote as text, in the forms that models are trained on, for records that have
+no other form of call."""
 
 import ast
 import json
@@ -20,9 +20,9 @@ Form = tuple[list[Call], str] | None
 
 
 class TextCalls(NamedTuple):
-    """The calls in a text, the words around them, and whether all markup in it was understood. It
-    is not `marked` where nothing but its shape says that it is a call: a result that comes next
-    then decides."""
+    """The calls in a text, the words around them, and whether all markup in it was understood.
+    It is not `marked` where only its shape suggests a call: whether a result comes next then
+    decides."""
 
     calls: list[Call]
     words: str
@@ -119,8 +119,8 @@ _TEXT = 1 << 18
 
 
 def calls_in(text: str) -> TextCalls | None:
-    """Return the calls that the agent wrote into a text; None when it holds no markup of calls. A
-    whole call within a thought counts as not understood, unless it is made after it as well."""
+    """Return the calls that the agent wrote into a text; None when it contains no markup of calls.
+    A complete call within a thought counts as not understood, unless it is also made after it."""
     spoken = _THINK.sub("", text)
     found = _spoken(spoken)
     if len(spoken) == len(text) or len(text) > _TEXT:
@@ -149,15 +149,14 @@ def _spoken(spoken: str) -> TextCalls | None:
             calls, rest = form
             whole = bool(calls) and not marked(rest)
             return TextCalls(calls, rest.strip(), whole)
-    found = _json(spoken)  # in a fence behind a word that says so
+    found = _json(spoken)  # in a fence after a word that says so
     if found is not None and not marked(found.words):
         return found._replace(marked=True)
     return TextCalls([], text, False)
 
 
 def holds_blocks(text: str) -> bool:
-    """Return whether a text is JSON of the blocks that structured messages are made of, calls among
-    them."""
+    """Return whether a text is JSON of the blocks of structured messages, with calls among them."""
     if text.lstrip()[:1] not in ("{", "[") or not _BLOCKS.search(text):
         return False
     return len(text) > _TEXT or parse_text(text) is not None or _literal(text) is not None
@@ -202,7 +201,7 @@ _DECODER = json.JSONDecoder(strict=False)
 
 
 def results_in(text: str) -> list[str]:
-    """Return the results that a text of the user or a tool holds in markup; empty when none."""
+    """Return the results that a text of the user or a tool contains as markup; empty when none."""
     found = _ANSWER.findall(text)
     if found:
         return [str(one) for one in found]
@@ -213,7 +212,8 @@ def results_in(text: str) -> list[str]:
 def _read(
     pattern: re.Pattern[str], text: str, read: Callable[[re.Match[str]], list[Call] | None]
 ) -> Form:
-    """Return what `read` makes of every match; no calls where it understands one of them not."""
+    """Return the results of `read` for every match; no calls where it does not understand one of
+    them."""
     found = list(pattern.finditer(text))
     calls: list[Call] = []
     for one in found:
@@ -230,7 +230,7 @@ def _tagged(text: str) -> Form:
 
 
 def _whole_tag(one: re.Match[str]) -> list[Call] | None:
-    """Return the calls in a tag; of one that is not closed only JSON, which has an end of its
+    """Return the calls in a tag; in a tag that is not closed only JSON, which has an end of its
     own."""
     held = one.group(1)
     closed = len(one.group(0).rstrip()) > one.end(1) - one.start(0)
@@ -369,7 +369,7 @@ def _json(text: str) -> TextCalls | None:
 
 
 def _of_value(value: Any) -> list[Call] | None:
-    """Return the calls of a JSON value; None when it is no call."""
+    """Return the calls in a JSON value; None when it is not a call."""
     found: list[Call] = []
     for one in value if isinstance(value, list) else [value]:
         if not isinstance(one, dict):
@@ -381,7 +381,7 @@ def _of_value(value: Any) -> list[Call] | None:
         if name is None or given is None:
             return None
         value = call[given]
-        # A structured chat agent gives a tool of one argument that text itself.
+        # A structured chat agent passes the bare text to a tool with one argument.
         alone = given == "action_input" and isinstance(value, str) and value[:1] != "{"
         found.append((name, {"input": value} if alone else value))
     return found or None

@@ -1,4 +1,4 @@
-"""One message as a turn: the speaker and the parts, whatever the dialect and the envelope."""
+"""One message as a turn: the speaker and the parts, in any dialect and envelope."""
 
 import re
 from typing import Any
@@ -53,7 +53,7 @@ _CALL_MEMBERS = frozenset(
 _ANSWER = _BOOKKEEPING | {"artifact"}
 _LISTS = ("tool_calls", "toolCalls")
 _SAID = ("content", "parts", "value", "blocks", "refusal", "text", *_CALL_MEMBERS)
-"""Members of which a message has one, unless its content is in an unknown member."""
+"""Members of which a message has at least one, unless its content is in an unknown member."""
 _CALLED = frozenset(
     (
         *("tool", "tool_name", "toolName", "function", "function_name", "functionName"),
@@ -66,8 +66,8 @@ _EVERYBODY = frozenset(("", "all", "everyone", "user", "human", "customer", "ass
 
 
 def plain(message: Any, account: Account) -> tuple[str, dict[str, Any]] | None:
-    """Return the role as its dialect calls it, and the object with the members of the message; None
-    when the value is no message."""
+    """Return the role as its dialect names it, and the object with the members of the message; None
+    when the value is not a message."""
     if not isinstance(message, dict):
         return None
     kind = message.get("type")
@@ -118,7 +118,7 @@ def _langchain(kind: Any, held: dict[str, Any]) -> str:
 
 
 def is_message(value: Any) -> bool:
-    """Return whether a turn can be read out of this."""
+    """Return whether a turn can be read from this."""
     if not isinstance(value, dict):
         return False
     if side_of(value):
@@ -128,8 +128,8 @@ def is_message(value: Any) -> bool:
 
 
 def turn_of(message: Any, account: Account, role: str = "") -> Turn | None:
-    """Return a message or an item as a turn; None for a value that is neither, which is left.
-    `role` is that of a message that names none."""
+    """Return a message or an item as a turn; None for a value that is neither, which is left
+    unread. `role` is that of a message that names none."""
     if isinstance(message, dict):
         quick = usual if "role" in message else usual_langchain if "data" in message else None
         if quick is not None and (turn := quick(message)) is not None:
@@ -184,7 +184,7 @@ def _spoken(name: str, held: dict[str, Any], account: Account) -> list[Part]:
 
 
 def _sent(held: dict[str, Any], parts: list[Part]) -> bool:
-    """Return whether a message names a tool beside what it says, and no call in it is of that
+    """Return whether a message names a tool besides its words, and no call in it is of that
     tool."""
     made = {part.name for part in parts if part.kind == "call"}
     return any(
@@ -260,7 +260,7 @@ def _calls(held: dict[str, Any], parts: list[Part], names: set[str], account: Ac
 
 
 def _once(parts: list[Part], found: list[Part]) -> None:
-    """Append calls that do not repeat one that is there: of the same id and name, with the same
+    """Append calls that do not repeat an existing one: of the same id and name, with the same
     arguments or none; without ids of the same name and arguments."""
     known = [part for part in parts if part.kind == "call"]
     parts += [one for one in found if not any(_same(one, other) for other in known)]
@@ -310,8 +310,7 @@ def _answer(held: dict[str, Any], account: Account) -> list[Part]:
 
 
 def _responses(held: dict[str, Any], several: list[Any], account: Account) -> list[Part]:
-    """Return the results that a message of AG2 lists, one for each call; its content repeats
-    them."""
+    """Return the results in a message of AG2, one for each call; its content repeats them."""
     account.read(held, (*_ANSWER, "tool_responses"))
     account.whole(held.get("content"))
     account.every(several)
@@ -377,7 +376,7 @@ _FIELD = re.compile(r"\{(\w+)\}")
 
 def _structured(content: dict[str, Any], form: Any) -> str:
     """Return what AutoGen shows of a message whose content is an object: its JSON, or the object in
-    the message's own form. A form that does more than name members is not followed."""
+    the message's own form. A form that does more than name members is not evaluated."""
     plain_form = isinstance(form, str) and not set("{}") & set(_FIELD.sub("", form))
     if plain_form and all(name in content for name in _FIELD.findall(form)):
         return _FIELD.sub(lambda found: str(content[found[1]]), form)
@@ -385,8 +384,8 @@ def _structured(content: dict[str, Any], form: Any) -> str:
 
 
 def _autogen_code(role: Role, source: str, held: dict[str, Any], account: Account) -> Turn:
-    """Return code that an agent of AutoGen's wrote to be run, as a call; and what running code gave
-    back."""
+    """Return code that an agent of AutoGen wrote to be run, as a call; and the output of running
+    code."""
     account.read(held, ("code_blocks", "result", "retry_attempt"))
     blocks, outcome = held.get("code_blocks"), held.get("result")
     account.whole(blocks, outcome)

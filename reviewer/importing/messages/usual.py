@@ -1,8 +1,8 @@
-"""The usual messages of chat APIs and of LangChain's `messages_to_dict`, read quickly: words with
-a role, an agent's function calls, a tool's answer. Most messages have one of a few shapes, by the
-names of their members; `turns` reads any other, and reads these with the same outcome.
+"""The usual messages of chat APIs and of LangChain's `messages_to_dict`, read quickly: words with a
+role, an agent's function calls, a tool's answer. Most messages have one of a few shapes, by the
+names of their members; `turns` reads any other, and would read these with the same result.
 
-Also calls that hold calls: one that a model made to make several at once.
+Also calls that contain calls: one that a model made in order to make several at once.
 """
 
 import re
@@ -21,20 +21,20 @@ _LISTS = ("tool_uses", "invocations", "tool_calls", "calls")
 _NAMES = ("recipient_name", "name", "tool", "tool_name")
 _ARGUMENTS = ("parameters", "arguments", "args", "input", "tool_input")
 _OURS = "functions."
-"""The namespace OpenAI puts in front of the names a request gives it."""
+"""The namespace that OpenAI puts before the names in a request."""
 
 
 _wraps = Remembered[str, bool](lambda name: bool(_WRAPPER.match(name)), 1024, 200)
 
 
 def wraps(name: str) -> bool:
-    """Return whether calls of that name may hold others."""
+    """Return whether calls of that name may contain others."""
     return _wraps[name]
 
 
 def inner_calls(name: str, arguments: Any) -> list[tuple[str, Any]] | None:
-    """Return the calls that a call holds; None for a call that is one itself. Empty when it is a
-    wrapper whose content was not understood."""
+    """Return the calls within a call; None for an ordinary call. Empty for a wrapper whose content
+    was not understood."""
     if not wraps(name):
         return None
     value = parse_text(arguments) if isinstance(arguments, str) else arguments
@@ -69,16 +69,16 @@ _SCALARS = frozenset(
         *("stop_reason", "finish_reason", "reasoning_content", "reasoning", "thinking", "thought"),
     )
 )
-"""Members that are no act in a message, as long as they hold no object and no list."""
+"""Members that are no act in a message, as long as they contain no object and no list."""
 _ABSENT = frozenset(("refusal", "function_call", "audio", "annotations", "parts", "status"))
-"""Members that say nothing as long as they are null."""
+"""Members that mean nothing as long as they are null."""
 _HOLD = frozenset((dict, list, RepeatedMembers))
 _SIDES: dict[str, Role] = {role: side for role, side in ROLES.items() if role != "function_call"}
 _ACTORS = {"agent": "agent", "system": "system"}
 
 
 class _Shape(NamedTuple):
-    """The members of a message that are to be looked at before it is one of the usual ones."""
+    """The members of a message that have to be checked before it counts as usual."""
 
     scalars: tuple[str, ...]
     absent: tuple[str, ...]
@@ -99,8 +99,8 @@ _shapes = Remembered(_shape)
 
 
 def side_of(message: Any) -> Role:
-    """Return the speaker of a usual message, of which nothing can be left when it is read as one;
-    empty for any other."""
+    """Return the speaker of a usual message, of which nothing is left unread when it is read as
+    one; empty for any other."""
     if type(message) is not dict:
         return ""
     shape = _shapes[tuple(message)]
@@ -172,8 +172,8 @@ def usual(message: Any) -> Turn | None:
 
 
 def tell_usual(draft: Draft, messages: list[Any], user: str) -> bool:
-    """Write messages that are all usual ones into the draft, as their turns would be written.
-    Return False, with nothing written, when one is not usual or a text may be more than words."""
+    """Write messages into the draft if all are usual ones, as their turns would be written. Return
+    False, with nothing written, when one is not usual or a text may be more than words."""
     sides = [side_of(message) for message in messages]
     if "" in sides or not _only_words(messages, sides):
         return False
@@ -195,7 +195,7 @@ def tell_usual(draft: Draft, messages: list[Any], user: str) -> bool:
 
 
 def _only_words(messages: list[Any], sides: list[Role]) -> bool:
-    """Return whether no text is to be looked into, and every call is one call."""
+    """Return whether no text has to be examined, and every call is a single call."""
     made = [call for message in messages for call in message.get("tool_calls") or ()]
     for call in made:
         name = call["function"]["name"]
@@ -229,7 +229,7 @@ _RETURNED = frozenset(
     )
 )
 _EMPTY = ("additional_kwargs", "invalid_tool_calls", "artifact")
-"""Members that are to be empty."""
+"""Members that must be empty."""
 _LANGCHAIN_CALL = {"name", "args", "id", "type"}
 _STATUS: dict[Any, Status | None] = {None: None, "success": "ok", "error": "error"}
 

@@ -1,10 +1,10 @@
-"""Read and judge small files in processes beside the one that writes, before their turn comes.
+"""Read and judge small files in other processes, before their turn to be written.
 
-A file is read there as if it stood alone: what its reader asks of other files or of the store is
-answered as if there were none, and every question is kept. When it is the file's turn the same
-questions are asked where the answers are; if one is another than was given, or the process could
-not read the file, it is read again in this one. So the outcome is that of reading one after
-another, whatever was guessed.
+A file is read there as if it stood alone: when its reader asks about other files or about the
+store, the answer is that there are none, and every question is recorded. When it is the file's turn
+the same questions are asked where the answers are known; if one differs, or if the process could
+not read the file, the file is read again in this process. So the outcome is the same as reading one
+after another, whatever was guessed.
 """
 
 import multiprocessing
@@ -29,19 +29,20 @@ from reviewer.importing.scored import Group
 from reviewer.importing.source import Source
 
 LARGEST = 4 << 20
-"""Bytes of a file that may be read ahead."""
+"""Most bytes of a file that may be read ahead."""
 RUN_BYTES, RUN_FILES = 512 << 10, 16
-"""What is given to a process at once: up to so many bytes, and files."""
+"""What a process receives at once: at most so many bytes, and files."""
 MOST_AHEAD = 12 << 20
-"""Bytes of files that may be read before the first of them is taken."""
+"""Most bytes of files that may be read before the first of them is written."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Group).decode
 
 
 class Question(NamedTuple):
-    """What a reader asked of other files or of the store: `place` of a first request, `names` of
-    attempts, whether stored or `near`, `result` of an instance. It was told that there is none."""
+    """A reader's question about other files or the store: `place` of a first request, `names` of
+    attempts, whether stored or `near`, `result` of an instance. The answer was that there is
+    none."""
 
     of: str
     asked: tuple[Any, ...]
@@ -49,8 +50,8 @@ class Question(NamedTuple):
 
 
 class ReadFile(NamedTuple):
-    """What a process made of a file: its digest, its judged groups, encoded, each with the offset
-    behind it, and what its reader noted and asked."""
+    """The result of reading a file in a process: its digest, its judged groups, encoded, each with
+    the offset after it, and the reader's notes and questions."""
 
     digest: str
     groups: list[tuple[bytes, int]]
@@ -63,12 +64,12 @@ class ReadFile(NamedTuple):
 
 
 class _Unread(BaseException):
-    """The file cannot be read alone. No `Exception`: no reader may take it for a fault of its
-    file."""
+    """The file cannot be read alone. Not an `Exception`, so that no reader can take it for a fault
+    of its file."""
 
 
 class _Alone(Joins):
-    """Results of other files, which are not known in this process."""
+    """Results of other files, which are unknown in this process."""
 
     def __init__(self, asked: list[Question]) -> None:
         object.__setattr__(self, "questions", asked)
@@ -84,8 +85,8 @@ class _Alone(Joins):
 
 
 class _Run(NamedTuple):
-    """Units, by their places in the list, with what records that name nothing are called after, and
-    their bytes."""
+    """Units, by their places in the list, with the name for records that name nothing, and their
+    bytes."""
 
     units: list[int]
     places: list[tuple[str, str]]
@@ -103,12 +104,12 @@ def _read_run(run: _Run) -> list[ReadFile | None]:
 
 
 def _read(unit: Unit, place: str, home: str) -> ReadFile | None:
-    """Return what a file holds; None where only the process that writes can tell."""
+    """Return the content of a file; None where only the writing process can read it."""
     assert _job is not None  # set before the processes were forked
     try:
         return _read_alone(_job, unit, place, home)
     except (Exception, _Unread):
-        return None  # it is read again, and what is wrong is said then
+        return None  # it is read again, and its errors are reported then
 
 
 def _read_alone(job: ImportJob, unit: Unit, place: str, home: str) -> ReadFile | None:
@@ -130,7 +131,7 @@ def _read_alone(job: ImportJob, unit: Unit, place: str, home: str) -> ReadFile |
         asked.append(Question("names", (list(names),), {}))
 
     def meet(*_: Any) -> None:
-        raise _Unread  # what comes after it in the file may be a part of it
+        raise _Unread  # the following text in the file may be a part of it
 
     def request_place(name: str, request: Any) -> int:
         asked.append(Question("place", (name, request), {}))
@@ -162,9 +163,9 @@ class ReadAhead:
         return self
 
     def _start(self) -> None:
-        """Start the processes, if they are worth it, when this one has read a file: what it built
-        for that is theirs from the beginning."""
-        global _job, _units  # the forked processes have them
+        """Start the processes, if they are worth it, after this one has read a file: they inherit
+        what it loaded for that."""
+        global _job, _units  # the forked processes inherit them
         if not processes.worth_one(sum(run.size for run in self._runs)):
             self._runs.clear()
             return
@@ -198,7 +199,7 @@ class ReadAhead:
             self._ahead += run.size
 
     def take(self, number: int) -> ReadFile | None:
-        """Return what was read of the unit at this place; None for one that is to be read here."""
+        """Return the result for the unit at this place; None for one that has to be read here."""
         if number and self._pool is None and self._runs:
             self._start()
             self._ask()
@@ -215,8 +216,8 @@ class ReadAhead:
 
 
 def _runs(job: ImportJob, units: Sequence[Unit]) -> Iterable[_Run]:
-    """Cut the units that may be read ahead into runs. A file of a size that the store knows may be
-    one that was imported before."""
+    """Cut the units that may be read ahead into runs. A file of a size that the store knows may
+    have been imported before."""
     options, known = job.context.options, None
     run = _Run([], [], 0)
     if options.live or len(units) < 2:

@@ -1,15 +1,15 @@
 """Import files one after another; small ones share a durable write.
 
-A file is judged before anything of it is written. What came of small ones is written together, so
-that a thousand files do not cost a thousand waits for the disk; each is a source of its own, one
-that cannot be read costs itself, and no result is reported before the write that holds it is
-durable.
+A file is judged before anything of it is written. The results of small files are written together,
+so that a thousand files do not cost a thousand waits for the disk; each is a source of its own, one
+that cannot be read affects only itself, and no result is reported before the write that contains it
+is durable.
 
-At the end, results are bound that were imported before anybody knew whose attempts they are. What
-left no trajectory is an attempt of the same candidate as what did, and of the model that other
-files of the run name. Imported together it is called so at once. Imported before, it stays under
-the name that it had, for evidence is never moved, and is bound to its candidate as well: a failure
-counts in both, a pass in the second alone.
+At the end, results that were imported before their attempts were known are bound to them. A result
+without a trajectory is an attempt of the same candidate as the run's trajectories, and of the model
+that other files of the run name. Imported together, it gets that name at once. If it was imported
+before, it stays under its old name, since evidence is never moved, and is bound to its candidate as
+well: a failure counts for both, a pass only for the second.
 """
 
 import time
@@ -39,12 +39,12 @@ from reviewer.importing.source import Source
 from reviewer.suite.model import Suite
 
 SMALL = 1 << 20
-"""A file of up to this many bytes may share its write with others."""
+"""Most bytes of a file that may share its write with others."""
 MOST_FILES = 64
 MOST_BYTES = 4 << 20
-"""Payloads that wait for one write, about."""
+"""Approximate bytes of payloads that wait for one write."""
 MOST_S = 1.0
-"""How long a file waits for others at most."""
+"""Most seconds that a file waits for others."""
 
 OnFile = Callable[[Path, int, int], OnProgress]
 _UNREAD = (Unreadable, Misdirected, OSError)
@@ -56,8 +56,8 @@ def import_all(
     on_file: OnFile,
     on_result: Callable[[FileResult], None],
 ) -> None:
-    """Read units into the store, trajectories first. `on_file(path, number, of)` gives each its
-    progress callback. Raises StoreError where nothing can be written."""
+    """Read units into the store, trajectories first. `on_file(path, number, of)` returns the
+    progress callback for a file. Raises StoreError where nothing can be written."""
     job = ImportJob(context, units)
     queue = WriteQueue(context, on_result)
     ordered = list(in_order(units))
@@ -85,7 +85,7 @@ def _import(
                 queue.add(JudgedFile(one, held, progress))
                 return
             queue.write()
-            # What is small on the disk alone was begun to be judged.
+            # Files that are small only on the disk were begun to be judged.
             groups = None if held is None or rest is None else chain(held, rest)
             queue.tell(one.written(progress, groups))
     except _UNREAD as error:
@@ -93,7 +93,7 @@ def _import(
 
 
 def _held(groups: Groups) -> tuple[Iterator[tuple[Group, int]], Groups | None]:
-    """(what a file holds, None); or its beginning and the rest, where it holds much."""
+    """Return (the content of a file, None), or its beginning and the rest, where it is large."""
     held: list[tuple[Group, int] | Unreadable] = []  # why nothing follows may be the last
     size = 0
     try:
@@ -120,22 +120,21 @@ def _size(group: Group) -> int:
 
 
 class JudgedFile(NamedTuple):
-    """A file that was judged, what was judged of it, and who follows how far it came."""
+    """A file that was judged, its judged records, and its progress callback."""
 
     file: FileImport
     groups: Groups
     progress: OnProgress
 
     def write(self, alone: bool) -> FileResult:
-        """Take in what was judged. Written meanwhile, by another process or as a copy among these
-        very files, the file is known; `alone` says that neither can be."""
+        """Write the judged records. If the file was written meanwhile, by another process or as a
+        copy among these files, it is known; `alone` says that neither is possible."""
         known = None if alone else self.file.known()
         return known or self.file.written(groups=self.groups, within=True)
 
 
 class WriteQueue:
-    """Files that are judged and not yet written, and results that may not be reported before
-    theirs."""
+    """Judged files that are not written yet, and results that may not be reported before theirs."""
 
     def __init__(self, context: ImportContext, on_result: Callable[[FileResult], None]) -> None:
         self._context, self._on_result = context, on_result
@@ -145,7 +144,7 @@ class WriteQueue:
         self._version = data_version(context.connection)
 
     def add(self, one: JudgedFile) -> None:
-        """Let a file wait, and write when enough wait."""
+        """Add a file, and write when enough are waiting."""
         if not self._files:
             self._since = time.monotonic()
         self._waiting.append(one)
@@ -156,28 +155,28 @@ class WriteQueue:
             self.write()
 
     def tell(self, result: FileResult) -> None:
-        """Report a result, in its turn."""
+        """Report a result when its turn comes."""
         if self._files:
             self._waiting.append(result)
         else:
             self._on_result(result)
 
     def write(self) -> None:
-        """Write all that waits as one, then report it."""
+        """Write all waiting files in one transaction, then report them."""
         waiting, self._waiting = self._waiting, []
         self._files = self._bytes = 0
         if not waiting:
             return
         met: set[str] = set()
         with transaction(self._context.connection, self._context.store):
-            # Each was looked for since the last write here; nobody else has written since then.
+            # Each was looked up since the last write here; nobody else has written since then.
             alone = data_version(self._context.connection) == self._version
             results = [
                 one if isinstance(one, FileResult) else one.write(alone and _first(one, met))
                 for one in waiting
             ]
         self._version = data_version(self._context.connection)
-        # The callback may take its time, and nothing may wait for it inside a transaction.
+        # The callback may be slow, and must not be waited for inside a transaction.
         for one, result in zip(waiting, results, strict=True):
             if isinstance(one, JudgedFile):
                 tally = Tally(result.records, result.added, result.known, result.refused)
@@ -186,15 +185,15 @@ class WriteQueue:
 
 
 def _first(one: JudgedFile, met: set[str]) -> bool:
-    """Return whether no file of these bytes was met before."""
+    """Return whether no file with the same bytes came before."""
     fresh = one.file.content not in met
     met.add(one.file.content)
     return fresh
 
 
 def bind_results(job: ImportJob) -> int:
-    """Bind stored results to the candidates that this import shows them to be of, in one durable
-    write; returns how many."""
+    """Bind stored results to the candidates that this import shows them to belong to, in one
+    durable write; return how many."""
     joins, models = job.joins, job.joins.models()
     found: list[StoredResult] = []
     for one in job.stored.left(models) if models else ():
@@ -209,7 +208,7 @@ def bind_results(job: ImportJob) -> int:
 
 
 def _bound(job: ImportJob, one: StoredResult) -> bool:
-    """Bind one result; False where its candidate has an attempt already, which carries it."""
+    """Bind one result; return False where its candidate already has an attempt with the result."""
     reader, context = named(one.format), job.context
     if not gives_results(reader) or one.entry.stored is None:
         return False
@@ -239,14 +238,15 @@ def _bound(job: ImportJob, one: StoredResult) -> bool:
 
 
 def _note(context: ImportContext, trace: int, bound: int) -> None:
-    """Note that the result is the other attempt's from here on, and a pass counts there."""
+    """Record that the result now belongs to the other attempt, where a pass counts."""
     imports.bind_result(context.connection, trace, bound)
     name = imports.names_of(context.connection, bound).trace_id
     withhold_passes(context.connection, {trace: name}, context.now())
 
 
 def _first_attempt(context: ImportContext, suites: dict[str, Suite], group: Group) -> int | None:
-    """The candidate's first attempt at this episode: the trajectory that the result is of."""
+    """Return the candidate's first attempt at this episode: the trajectory that the result belongs
+    to."""
     keys = StoreKeys(context.connection, suites, context.manifests, context.now, nullcontext)
     keys.recall(group.judged)
     return imports.first_attempt(context.connection, keys.of(group.judged[0]))

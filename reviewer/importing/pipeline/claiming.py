@@ -1,8 +1,8 @@
-"""Ask which reader takes each of many files, in processes of their own; a few are asked about here.
+"""Find which reader takes each of many files, in several processes; for a few files, in this one.
 
-To claim a file its start is parsed and some fifty readers look at it: for many small files as much
-work as a third of their import. Answers come in the order of the files, and are those that one
-process gives.
+To claim a file its start is parsed and some fifty readers look at it: for many small files this is
+a third of the work of their import. Answers come in the order of the files, and are the same as
+from one process.
 """
 
 import errno
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 Claim = Callable[[Path, str, bool], "Unit | None"]
 
 MANY = 128
-"""Files below one folder: more of them repay processes."""
+"""Number of files below one folder from which it is worth starting processes."""
 FIRST = 8
-"""Files that are claimed here before: what is loaded for them need not be loaded again."""
+"""Files that are claimed here first: the processes inherit what is loaded for them."""
 TOGETHER = 32
 
 
 class _Task(NamedTuple):
-    """Files to claim; None stands for one that is a unit already."""
+    """Files to claim; None for a file that is already a unit."""
 
     claim: Claim
     wanted: str

@@ -1,12 +1,13 @@
 """Records of chat messages: lists, objects that hold them, pairs of a request with its answer; the
-dialect of a list; and the task, session, score and cost a record states beside its messages.
+dialect of a list; and the task, session, score and cost that a record states beside its messages.
 
 Tools write these members in many spellings, in the record, in its `metadata` or in the request it
 logs, and no standard defines them. A task names the episode. A session, a thread, a conversation or
 a trace is one attempt, in however many records it comes; a run or an id may be another's too, so a
 record without a beginning is a part of the attempt of that name, and any other one is an attempt by
 itself. A number without its unit is taken as its name is commonly used, and a note says so. A
-reward is kept as it is: only a member that says yes or no is a pass or a failure."""
+reward is kept as it is: only a member that says yes or no is a pass or a failure.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -33,7 +34,7 @@ _ANSWERS = (
     *("responseBody", "outputs"),
 )
 _BODIES = ("body", "json", "postData", "data", "payload", "content", "text", "response")
-"""Where a log of HTTP keeps what was sent."""
+"""Members in which an HTTP log keeps what was sent."""
 _ASKS = ("messages", "input", "contents", "prompt", "conversation")
 _ANSWERING = (
     *("choices", "candidates", "output", "role", "message", "error", "content", "completion"),
@@ -42,8 +43,8 @@ _ANSWERING = (
 
 
 def are_messages(value: Any) -> bool:
-    """Return whether this is a list of chat messages, not an empty one: what it begins with is one,
-    and so is most of what follows."""
+    """Return whether this is a list of chat messages, and not empty: its first element is one, and
+    so are most of the others."""
     if not isinstance(value, list) or not value or not is_message(value[0]):
         return False
     others = value[1:_MOST_LOOKED_AT]
@@ -56,7 +57,7 @@ def _is_item(value: Any) -> bool:
 
 
 def list_in(value: Any) -> tuple[str, list[Any]] | None:
-    """Return (member, messages) of an object that holds a list of them."""
+    """Return (member, messages) of an object with a list of messages."""
     if not isinstance(value, dict):
         return None
     for name in LISTS:
@@ -67,7 +68,7 @@ def list_in(value: Any) -> tuple[str, list[Any]] | None:
 
 
 def is_pair(value: Any) -> bool:
-    """Return whether this is a request with what was answered."""
+    """Return whether this is a request with its answer."""
     return parts_of_pair(value) is not None
 
 
@@ -82,9 +83,9 @@ def parts_of_pair(value: Any) -> tuple[str, str] | None:
 
 
 def opened_pair(value: Any) -> Any:
-    """Return a pair with its request and its answer out of the JSON text, the HTTP body or the
-    stream they are kept in; what was around them is kept, under `around`. Anything else as it
-    is."""
+    """Return a pair with its request and its answer decoded from JSON text, an HTTP body or a
+    stream; the members around them are kept, under `around`. Any other value is returned
+    unchanged."""
     if not isinstance(value, dict):
         return value
     asked = next((name for name in _REQUESTS if name in value), "")
@@ -99,12 +100,12 @@ def opened_pair(value: Any) -> Any:
 
 
 def opened_request(value: Any) -> Any:
-    """Return a request out of the JSON text or the HTTP body it is kept in."""
+    """Return a request, decoded from JSON text or an HTTP body."""
     return _opened(value, _ASKS)
 
 
 def opened_answer(value: Any) -> Any:
-    """Return an answer out of the JSON text, the HTTP body or the stream it is kept in."""
+    """Return an answer, decoded from JSON text, an HTTP body or a stream."""
     if isinstance(value, (str, list)):
         parsed = parse_text(value) if isinstance(value, str) else None
         if parsed is None:
@@ -137,7 +138,8 @@ def _opened(value: Any, wanted: tuple[str, ...]) -> Any:
 
 
 def _says(value: dict[str, Any], name: str) -> bool:
-    """Return whether an object has this member and not the body of a request or an answer in it."""
+    """Return whether an object has this member, and the member does not contain the body of a
+    request or an answer."""
     found = value.get(name)
     if name == "content" and isinstance(found, dict):
         return "parts" in found
@@ -161,7 +163,8 @@ def answered(answer: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def answers_beside(value: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (member, answer) of what a record of messages keeps of the answer to them."""
+    """Yield (member, answer) for the parts of the answer that a record of messages keeps besides
+    them."""
     for name in ("choices", "candidates"):
         if isinstance(value.get(name), list) and value[name]:
             yield name, {name: value[name], "usage": value.get("usage")}
@@ -190,7 +193,7 @@ ENDS = {
 
 
 def ended(answer: Any) -> str | None:
-    """Return why an answer ended, in our terms; None where it does not say."""
+    """Return why an answer ended, in reviewer's terms; None where it does not say."""
     if not isinstance(answer, dict):
         return None
     firsts = [at_path(answer, name, 0) for name in ("choices", "candidates")]
@@ -204,7 +207,7 @@ def ended(answer: Any) -> str | None:
 
 
 def spent(answer: Any) -> Any:
-    """Return what an answer states of its tokens."""
+    """Return the stated tokens of an answer."""
     if not isinstance(answer, dict):
         return None
     names = ("usage", "usageMetadata", "usage_metadata", "totalUsage")
@@ -227,7 +230,7 @@ _ACTION_LINE = re.compile(rf"^{_ACTION}", re.MULTILINE)
 
 
 def dialect_of(messages: list[Any]) -> str:
-    """Return the name of the dialect; empty for what any of them could have written."""
+    """Return the name of the dialect; empty for messages that any dialect could have written."""
     as_text = structured = False
     for message in messages:
         if not isinstance(message, dict):
@@ -345,7 +348,8 @@ ANOTHER = "records of one name begin with other requests: each is an episode of 
 
 
 class Names(NamedTuple):
-    """Names a record gives; empty where it gives none. `part` is its number in its session."""
+    """The names that a record states; empty where it states none. `part` is its number in its
+    session."""
 
     task: str = ""
     conversation: str = ""
@@ -356,7 +360,7 @@ class Names(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """Return the permanent name of the attempt, with the kind of the name in front."""
+        """Return the permanent name of the attempt, prefixed with the kind of name."""
         for kind, name in (
             ("session", self.conversation or self.session),
             ("run", self.run),
@@ -372,7 +376,7 @@ NOBODY = Names()
 
 
 def named(value: Any) -> Names:
-    """Return the names of a record, its own before those in its metadata and its request."""
+    """Return the names in a record, its own before those in its metadata and its request."""
     if not isinstance(value, dict) or _ANY.isdisjoint(value):
         return NOBODY
     found = [one for one in _holders(value) if not NAMES.isdisjoint(one)]
@@ -419,7 +423,7 @@ def _whole(holder: dict[str, Any], names: Sequence[str]) -> int | None:
 
 
 def text(value: Any) -> str:
-    """Return a name as text, out of an object with an id too; empty for what is none."""
+    """Return a name as text, also from an object with an id; empty for any other value."""
     if isinstance(value, dict):
         value = value.get("id")
     if isinstance(value, int) and not isinstance(value, bool):
@@ -430,14 +434,14 @@ def text(value: Any) -> str:
 def episode_of(source: Source, number: int, value: Any, draft: Draft, place_name: str = "") -> str:
     """Return the episode of a record: its task; else the name of its attempt, of which each other
     first request is an episode of its own; else its place. Notes the name of the attempt in the
-    draft. `place_name` is what its place is called, by default with its number."""
+    draft. `place_name` is the name of its place, by default with its number."""
     names = named(value)
     draft.identity = names.identity
     if names.part is not None:
         draft.source["part"] = names.part
     whole = begins({"events": draft.events})
     if draft.events and draft.events[0]["kind"] == "tool_result":
-        draft.unread(BEGINNING)  # what its call was, and what came before, is not here
+        draft.unread(BEGINNING)  # its call, and what came before, is not here
     if names.task:
         return names.task
     name = names.conversation or names.session or names.run or names.id
@@ -468,7 +472,7 @@ SECONDS = "duration in the record names no unit: it was read as seconds"
 
 
 class Facts(NamedTuple):
-    """The facts of one record; None and empty where it says nothing."""
+    """The facts of one record; None and empty where it states nothing."""
 
     attempt: int | None = None
     cost_usd: float | None = None
@@ -478,8 +482,8 @@ class Facts(NamedTuple):
 
 
 def stated(value: dict[str, Any], draft: Draft) -> Facts:
-    """Return what a record says of its attempt, itself before its metadata. A number of the wrong
-    kind is left out, and noted."""
+    """Return a record's facts about its attempt, its own before those in its metadata. A number of
+    the wrong kind is left out, and noted."""
     about = value.get("metadata")
     if isinstance(about, dict):
         said = {name: one for name, one in value.items() if one is not None}
@@ -498,8 +502,8 @@ def stated(value: dict[str, Any], draft: Draft) -> Facts:
 
 
 def stated_of_all(values: Sequence[dict[str, Any]], draft: Draft) -> Facts:
-    """Return what several records say of the one attempt that they are of: what each took and cost,
-    summed where all of them say it, and the last verdict."""
+    """Return the facts of several records about their common attempt: time and cost summed where
+    all of them state it, and the last verdict."""
     found = [stated(value, draft) for value in values]
     costs = [one.cost_usd for one in found if one.cost_usd is not None]
     took = [one.latency_ms for one in found if one.latency_ms is not None]

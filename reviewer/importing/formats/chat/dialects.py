@@ -66,9 +66,9 @@ class OpenAIChatReader(Format):
     version = "2"
     dialect = ""
     bare = _BARE
-    """What is said of a file whose records state nothing about themselves."""
+    """Said of a file whose records state nothing about themselves."""
     plain = True
-    """True when a message holds all facts of it: `tell` adds nothing."""
+    """True when a message contains all its own facts: `tell` adds nothing."""
 
     def sniff(self, head: Head) -> bool:
         more = self.finds_more(head.value) or self.finds_more(head.first)
@@ -78,11 +78,12 @@ class OpenAIChatReader(Format):
 
     def finds_more(self, value: Any) -> bool:
         """Return whether `messages` of this reader may find others in a value than the readers of
-        lists do, which share what they find in a file."""
+        lists do, which share their result for a file."""
         return type(self).messages is not OpenAIChatReader.messages
 
     def _dialect(self, head: Head) -> str | None:
-        """Return the dialect of a file's messages, empty for any; None when it has none of ours."""
+        """Return the dialect of a file's messages, empty for any; None when it is not one of this
+        reader's."""
         if unsupported.tool(head):
             return None  # messages of a tool that keeps more than messages
         first = as_pair(opened_pair(head.first))
@@ -108,7 +109,7 @@ class OpenAIChatReader(Format):
             source.notes.add(self.bare)
         held = OpenConversations()
         bare: list[Any] = []  # the messages of a file that is one list
-        lost: list[str] = []  # lines that may be a part of any conversation from there on
+        lost: list[str] = []  # lines that may be part of any later conversation
         number = 0
         for name, record in source.records():
             value = as_pair(opened_pair(record))
@@ -150,7 +151,7 @@ class OpenAIChatReader(Format):
         return source.attempt(make, f"record {number}")
 
     def say(self, transcript: Transcript, value: Any) -> list[Any]:
-        """Take the messages of a record and return them."""
+        """Read the messages of a record and return them."""
         messages = self.messages(value)
         if isinstance(value, dict):
             transcript.account.read(value, _READ)
@@ -170,7 +171,7 @@ class OpenAIChatReader(Format):
     def beside(
         self, transcript: Transcript, value: dict[str, Any], messages: list[Any]
     ) -> list[tuple[dict[str, Any], Any]]:
-        """Return (message, tokens) of what a record keeps of the answer beside its messages, where
+        """Return (message, tokens) for each answer that a record keeps beside its messages, where
         no message repeats it."""
         more: list[tuple[dict[str, Any], Any]] = []
         for name, answer in answers_beside(value):
@@ -185,11 +186,11 @@ class OpenAIChatReader(Format):
         return more
 
     def tell(self, transcript: Transcript, message: Any) -> None:
-        """Take one message."""
+        """Read one message."""
         transcript.say(message)
 
     def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
-        """Return the tokens that a record counts."""
+        """Return the tokens that a record states."""
         return tokens_of(spent(value))
 
     def foreign(
@@ -213,7 +214,7 @@ class OpenAIChatReader(Format):
             draft = Draft(self.name)
             transcript = Transcript(draft)
             answers: list[dict[str, Any]] = []
-            same = done = 0  # messages told by then: of the history, and with the last answer
+            same = done = 0  # messages read so far: of the history, and with the last answer
             for place, pair in enumerate(pairs):
                 request, answer = split(pair)
                 messages = messages_of(request)
@@ -225,7 +226,7 @@ class OpenAIChatReader(Format):
                     _instructions(transcript, request)
                 for one in messages[:same]:
                     transcript.account.whole(one)
-                for one in messages[same:done]:  # the answer again: other calls in it are left
+                for one in messages[same:done]:  # the answer again: other calls in it are reported
                     transcript.account.read(one, ())
                 for one in messages[done:]:
                     transcript.say(one)
@@ -261,7 +262,7 @@ _READ = (
 
 
 def _offered(transcript: Transcript, value: dict[str, Any]) -> None:
-    """Pass over the tools that a request offers, and which of them it asks for."""
+    """Skip the tools that a request offers, and its choice among them."""
     held = at_path(value, "toolConfig", "tools")
     for tools in (value.get("tools"), value.get("functions"), held):
         transcript.account.offered(tools)
@@ -272,7 +273,7 @@ def _offered(transcript: Transcript, value: dict[str, Any]) -> None:
 
 
 def _instructions(transcript: Transcript, value: dict[str, Any]) -> None:
-    """Take what a request says before its messages."""
+    """Read the instructions that a request has before its messages."""
     for name in ("system", "systemInstruction", "system_instruction"):
         given = value.get(name)
         if isinstance(given, dict) and isinstance(given.get("parts"), list):
@@ -287,7 +288,7 @@ def _model(request: dict[str, Any], answer: dict[str, Any]) -> Any:
 
 
 def _answer(transcript: Transcript, answer: Any, following: list[dict[str, Any]], mine: int) -> int:
-    """Take what was answered; return how many of the next request's messages will repeat it."""
+    """Read an answer; return how many of the next request's messages will repeat it."""
     given = messages_of(split(following[0])[0])[mine:] if following else []
     if isinstance(answer, str):
         return _said(transcript, {"role": "assistant", "content": answer}, given) if answer else 0
@@ -314,7 +315,7 @@ def _answer(transcript: Transcript, answer: Any, following: list[dict[str, Any]]
 
 
 def _said(transcript: Transcript, message: Any, given: list[Any], **more: Any) -> int:
-    """Take one message of an answer; return 1 when it is the first of those the next request
+    """Read one message of an answer; return 1 when it is the first of those that the next request
     repeats."""
     transcript.say(message, "assistant", **more)
     again = given[0] if given else None
@@ -367,7 +368,7 @@ class PiReader(DialectReader):
 
 
 class VercelModelReader(DialectReader):
-    """Model messages, and results of `generateText`, whose steps hold them."""
+    """Model messages, and results of `generateText`, whose steps contain them."""
 
     name = dialect = "vercel-ai-model"
     facts = FormatFacts(
@@ -389,7 +390,7 @@ class VercelModelReader(DialectReader):
         steps, asked = _steps(value), super().messages(value)
         if not steps or (asked and mapping(asked[-1]).get("role") not in ("user", "system")):
             return super().say(transcript, value)
-        if asked:  # what was asked, beside the steps that answer it
+        if asked:  # the request, beside the steps that answer it
             super().say(transcript, value)
         transcript.account.read(value, ("steps",))
         transcript.account.every(steps)
@@ -407,7 +408,7 @@ class VercelModelReader(DialectReader):
 
 
 def _steps(value: Any) -> list[Any]:
-    """Return the steps of a result that hold typed content."""
+    """Return the steps of a result that have typed content."""
     steps = sequence(at_path(value, "steps"))
     first = objects(at_path(steps, 0, "content"))
     typed = any(isinstance(one.get("type"), str) for one in first)
@@ -423,7 +424,7 @@ class VercelUIReader(DialectReader):
     )
 
     def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
-        """Return what applications commonly keep in a message's metadata."""
+        """Return the usage that applications commonly keep in a message's metadata."""
         replies = [one for one in objects(messages) if one.get("role") != "user"]
         return usage_of([spent(one.get("metadata")) for one in replies]) or super().usage(
             value, messages
@@ -431,8 +432,8 @@ class VercelUIReader(DialectReader):
 
 
 class AutoGenReader(DialectReader):
-    """A task's result, or a team's saved state: messages and events by who they came from. Of a
-    team the thread of its manager is read; what each agent remembers repeats it."""
+    """A task's result, or a team's saved state: messages and events by their source. For a team the
+    thread of its manager is read; what each agent remembers repeats it."""
 
     name = dialect = "autogen"
     facts = FormatFacts(

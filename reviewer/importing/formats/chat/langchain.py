@@ -60,7 +60,7 @@ class LangChainReader(Format):
 
 
 def _inside(value: Any) -> Any:
-    """Return the messages of an object that holds a thread (a state, a run)."""
+    """Return the messages of an object that contains a thread (a state, a run)."""
     if not isinstance(value, dict):
         return None
     return value.get("messages") or (value.get("values") or {}).get("messages")
@@ -103,7 +103,7 @@ def _thread(source: Source, number: int, thread: Any, record: Any) -> Foreign | 
 
 
 def say_thread(transcript: Transcript, thread: list[Any]) -> tuple[list[str], dict[str, Any]]:
-    """Take messages; return the models that spoke and the tokens they counted."""
+    """Read messages; return the models that spoke and the tokens they stated."""
     models: list[str] = []
     counted: list[dict[str, int] | None] = []
     transcript.account.every(thread)
@@ -126,7 +126,7 @@ _REPLIES = frozenset(("ai", "AIMessage", "AIMessageChunk", "assistant"))
 
 
 def _kinds(message: dict[str, Any], held: dict[str, Any]) -> set[str]:
-    """Return what a message calls itself, in whichever of the forms it is written."""
+    """Return the kinds that a message states, in any of its written forms."""
     path = message.get("id")
     last = path[-1] if isinstance(path, list) and path else None
     named = (message.get("type"), message.get("role"), held.get("type"), held.get("role"), last)

@@ -2,7 +2,8 @@
 
 Every snapshot repeats the messages before it, so the newest one is read; a call that only an older
 one has (messages were removed, or the thread went on from an earlier place) is `unread`. A snapshot
-that names what comes `next` is of a run that stopped there, for a person or for good."""
+that names `next` nodes belongs to a run that stopped there, for a person or for good.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -43,7 +44,7 @@ class LangGraphHistoryReader(Format):
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         threads: dict[str, list[dict[str, Any]]] = {}
-        lost: list[str] = []  # one of these may be the newest of any thread
+        lost: list[str] = []  # any of these may be the newest of any thread
         for name, value in source.records():
             if isinstance(value, Broken):
                 lost.append(name)
@@ -86,7 +87,7 @@ def _order(value: dict[str, Any]) -> tuple[float, int]:
 def _thread(
     source: Source, number: int, name: str, found: list[dict[str, Any]], lost: list[str]
 ) -> Foreign:
-    # The file has the newest first: of snapshots without a time or a step the first is taken.
+    # The newest comes first in the file: of snapshots without a time or a step the first is used.
     newest = max([one for one in found if not _inner(one)] or found, key=_order)
     messages = newest["values"].get("messages")
     if not (is_thread(messages) or are_messages(messages)):
@@ -127,7 +128,7 @@ def _thread(
 
 
 def _error(task: Any) -> str:
-    """Return what a task of a snapshot broke with; a task may be written as a list."""
+    """Return the error of a task of a snapshot; a task may be written as a list."""
     found = (
         task[_ERROR] if isinstance(task, list) and len(task) > _ERROR else at_path(task, "error")
     )

@@ -1,8 +1,9 @@
 """Logs of requests with their answers: which pairs are one conversation.
 
-A request repeats the history before it, so a pair that continues another is of its conversation.
-Conversations may run side by side. One that is sent again as it was, though it was answered, is
-another one: the same task was tried once more."""
+A request repeats the history before it, so a pair that continues another belongs to its
+conversation. Conversations may run side by side. A request that is sent again unchanged, though it
+was answered, begins another conversation: the same task was tried again.
+"""
 
 from typing import Any, NamedTuple
 
@@ -17,14 +18,14 @@ from reviewer.importing.formats.chat import (
 )
 
 _SIDE_BY_SIDE = 8
-"""Conversations that are kept open for what may follow."""
+"""Most conversations that stay open for a continuation."""
 _WORDS = ("response", "completion")
-"""Where a record keeps what a model said, as a text."""
+"""Members in which a record keeps a model's words, as a text."""
 _SAID = ("content", "parts", "tool_calls", "function_call")
 
 
 def split(pair: dict[str, Any]) -> tuple[dict[str, Any], Any]:
-    """Return the request of a pair, and what was answered."""
+    """Return the request of a pair, and its answer."""
     names = parts_of_pair(pair) or ("request", "response")
     return pair[names[0]], pair.get(names[1])
 
@@ -36,7 +37,7 @@ def messages_of(request: dict[str, Any]) -> list[Any]:
 
 
 def repeats(message: Any, answer: dict[str, Any]) -> bool:
-    """Return whether a message is the answer once more."""
+    """Return whether a message repeats the answer."""
     return isinstance(message, dict) and all(
         (message.get(name) or None) == (answer.get(name) or None) for name in _SAID
     )
@@ -44,7 +45,7 @@ def repeats(message: Any, answer: dict[str, Any]) -> bool:
 
 def as_pair(value: Any) -> Any:
     """Return a record that keeps the answer beside the messages of its request as a pair of both,
-    with all that it says of itself. Anything else as it is."""
+    with all its facts. Any other value is returned unchanged."""
     if not isinstance(value, dict) or not REQUESTS.isdisjoint(value):
         return value
     found = list_in(value)
@@ -52,7 +53,7 @@ def as_pair(value: Any) -> Any:
         return value
     messages = found[1]
     if at_path(messages[-1], "role") in ("assistant", "model"):
-        return value  # whatever is beside them is said of a whole conversation
+        return value  # the members beside them belong to a whole conversation
     answer: Any = None
     name = next((one for one in _WORDS if isinstance(value.get(one), str) and value[one]), "")
     if name:
@@ -70,8 +71,8 @@ def as_pair(value: Any) -> Any:
 
 
 class _Heard(NamedTuple):
-    """A pair as the next one is compared with it: what it names, what was asked, and the message
-    that answered."""
+    """A pair in the form in which the next one is compared with it: its names, its request, and the
+    message that answered."""
 
     names: tuple[str, ...]
     messages: list[Any]
@@ -89,7 +90,7 @@ def _heard(pair: dict[str, Any]) -> _Heard:
 
 
 class Conversation(NamedTuple):
-    """The pairs of one conversation, its number in the file, and what was lost while it ran."""
+    """The pairs of one conversation, its number in the file, and the lines lost while it ran."""
 
     number: int
     pairs: list[dict[str, Any]]
@@ -98,14 +99,14 @@ class Conversation(NamedTuple):
 
 
 class OpenConversations:
-    """The conversations of a log that may go on, the one that was heard last at the end."""
+    """The conversations of a log that may go on, the one with the newest pair last."""
 
     def __init__(self) -> None:
         self._open: list[Conversation] = []
 
     def take(self, pair: dict[str, Any], number: int, lost: list[str]) -> bool:
-        """Add a pair to the conversation that it goes on with; return False when it begins one,
-        which then has this number."""
+        """Add a pair to the conversation that it continues; return False when it begins one, which
+        then has this number."""
         heard = _heard(pair)
         ranks = [_goes_on(one.last, heard) for one in self._open]
         best = max(ranks, default=0)
@@ -119,12 +120,13 @@ class OpenConversations:
         return True
 
     def lose(self, name: str) -> None:
-        """Note that a line could not be read, which may have been of the one heard last."""
+        """Record that a line could not be read, which may have belonged to the conversation with
+        the newest pair."""
         if self._open:
             self._open[-1].lost.append(name)
 
     def ended(self, *, all_of_them: bool = False) -> list[Conversation]:
-        """Return and forget those of which no more is waited for, in the order they began."""
+        """Return and forget those that nothing can continue, in the order in which they began."""
         most = 0 if all_of_them else _SIDE_BY_SIDE
         more = max(0, len(self._open) - most)
         found, self._open = self._open[:more], self._open[more:]
@@ -132,9 +134,9 @@ class OpenConversations:
 
 
 def _goes_on(before: _Heard, after: _Heard) -> int:
-    """Return whether a request repeats the history of the one before it: 2 with what was answered,
-    1 without; 0 when it does not, when it names another task, conversation or session, and when it
-    is the same that was answered."""
+    """Return whether a request repeats the history of the one before it: 2 with its answer, 1
+    without; 0 when it does not, when it names another task, conversation or session, and when it is
+    the same request, which was answered."""
     old, new = before.messages, after.messages
     if len(new) < len(old) or any(
         a and b and a != b for a, b in zip(before.names, after.names, strict=True)

@@ -67,7 +67,7 @@ class OpenAIResponsesReader(Format):
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         held: list[dict[str, Any]] = []
         items: list[Any] = []
-        lost: list[str] = []  # lines that may be a part of any conversation from there on
+        lost: list[str] = []  # lines that may be part of any later conversation
         number = 0
         for name, record in source.records():
             value = opened_pair(record)
@@ -111,7 +111,7 @@ def _is_pair(value: Any) -> bool:
 
 
 def _response(pair: dict[str, Any]) -> dict[str, Any]:
-    """Return the response of a pair, out of the stream it may be kept as."""
+    """Return the response of a pair, decoded from the stream it may be kept as."""
     return mapping(opened_answer(pair.get("response")))
 
 
@@ -123,7 +123,7 @@ def _input(pair: dict[str, Any]) -> list[Any]:
 
 
 def _key(item: Any) -> tuple[str, str]:
-    """Return what two writings of one item have in common: ids come and go, calls keep
+    """Return what two writings of one item have in common: ids may be missing, calls keep
     `call_id`."""
     if not isinstance(item, dict):
         return "?", str(item)
@@ -148,12 +148,12 @@ def _goes_on(pairs: list[dict[str, Any]], pair: dict[str, Any]) -> bool:
         return False
     if len(mine) > len(begun):
         return True
-    # The same request once more: the same task is tried again, unless nothing was answered.
+    # The same request again: the same task is tried again, unless nothing was answered.
     return len(mine) == len(last) and not sequence(_response(pairs[-1]).get("output"))
 
 
 def _opening(items: list[Any]) -> list[tuple[str, str]]:
-    """Return what a conversation begins with: all up to what its user asks first."""
+    """Return what a conversation begins with: everything up to its user's first message."""
     found: list[tuple[str, str]] = []
     for item in items:
         found.append(_key(item))
@@ -192,7 +192,7 @@ def conversation(
             chained = bool(
                 response.get("previous_response_id") or request.get("previous_response_id")
             )
-            # What repeats the history is looked through with the rest of the record.
+            # Parts that repeat the history are examined with the rest of the record.
             fresh = _added(history, _input(pair), chained)
             output = response.get("output")
             answered = sequence(output)
@@ -264,7 +264,7 @@ def _finished(source: Source, number: int, pairs: list[dict[str, Any]], draft: D
 
 
 def _about(pair: dict[str, Any]) -> dict[str, Any]:
-    """Return what the request or its response says about itself."""
+    """Return the facts that the request or its response states about itself."""
     held = (pair["request"].get("metadata"), _response(pair).get("metadata"))
     return {"metadata": {n: v for one in held if isinstance(one, dict) for n, v in one.items()}}
 
@@ -277,8 +277,8 @@ def _chained(
     episode: str,
     candidate: str,
 ) -> tuple[str, str]:
-    """Return the episode and candidate of a conversation that is known by the ids of its responses,
-    one of which may be in another file."""
+    """Return the episode and candidate of a conversation that is identified by the ids of its
+    responses, one of which may be in another file."""
     before = answers[0].get("previous_response_id") or pairs[0]["request"].get(PREVIOUS)
     ids = [one for one in (before, *(a.get("id") for a in answers)) if isinstance(one, str) and one]
     if not ids:
@@ -379,7 +379,7 @@ def _trace(source: Source, key: str, items: list[dict[str, Any]], lost: list[str
             draft.note("a span without span_data was left out")
             continue
         if not isinstance(data.get("type"), str):
-            draft.unread("record.span_data.type")  # it may be a function's
+            draft.unread("record.span_data.type")  # it may be a function span
         told.account.read(span, ("span_data", "error"))
         _span(told, span, data)
         if data.get("type") == "agent" and data.get("name"):
@@ -421,8 +421,8 @@ def _trace(source: Source, key: str, items: list[dict[str, Any]], lost: list[str
 
 
 class _Trace:
-    """One trace in the making. `asked` are calls that a model made and no function span has run
-    yet: where a trace holds both, they are one call."""
+    """One trace under construction. `asked` are calls that a model made and no function span has
+    run yet: where a trace contains both, they are one call."""
 
     def __init__(self, draft: Draft, spans: list[dict[str, Any]]) -> None:
         self.draft = draft
@@ -430,7 +430,7 @@ class _Trace:
         self.asked: list[dict[str, Any]] = []
         self.begun = False
         self.used: list[Any] = []
-        """What each generation span says that it used."""
+        """The usage that each generation span states."""
         held = [span.get("span_data") for span in spans]
         kinds = [data.get("type") for data in held if isinstance(data, dict)]
         self.as_text = False if {"function", "handoff"} & set(map(str, kinds)) else None

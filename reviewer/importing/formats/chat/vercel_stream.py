@@ -1,8 +1,9 @@
-"""Streams of UI messages of the Vercel AI SDK, as server-sent events or one object a line: put
-together into the message they make.
+"""Streams of UI messages of the Vercel AI SDK, as server-sent events or one object per line,
+assembled into the message they make.
 
-What was asked is not in a stream. A call is whole when its input is available; pieces of its input
-alone are no call that can be read. A stream without a `finish` was cut off."""
+The request is not in a stream. A call is complete when its input is available; pieces of an input
+alone cannot be read as a call. A stream without a `finish` was cut off.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -71,13 +72,13 @@ _LOOKED_AT = 16384
 
 
 def _first(head: Head) -> dict[str, Any]:
-    """Return the first line when it is an object that is no event of such a stream."""
+    """Return the first line when it is an object but not an event of such a stream."""
     value = mapping(head.first)
     return value if text(value.get("type")) not in (*_OWN, "start") else {}
 
 
 def _events(raw: str) -> Iterator[Any]:
-    """Yield the value of each line; None for one that is none."""
+    """Yield the value of each line; None for a line without a value."""
     for line in raw.splitlines():
         held = line.strip().removeprefix("data:").strip()
         if held and held != "[DONE]" and not held.startswith((":", "event:", "id:", "retry:")):
@@ -115,13 +116,13 @@ def _stream(source: Source, events: list[Any]) -> Foreign:
 
 
 class _Message:
-    """The message that the events of a stream make."""
+    """The message assembled from the events of a stream."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
         self.parts: list[dict[str, Any]] = []
         self.rest: list[Any] = []
-        """Events of unknown types, and what known ones hold beside what was read."""
+        """Events of unknown types, and further members of known ones."""
         self.wrong: list[str] = []
         self.metadata: dict[str, Any] = {}
         self.finished = False
@@ -130,7 +131,7 @@ class _Message:
         self._calls: dict[str, dict[str, Any]] = {}
 
     def take(self, place: int, event: dict[str, Any]) -> None:
-        """Take one event."""
+        """Add one event."""
         kind, own = text(event.get("type")), text(event.get("id"))
         if kind in ("text-delta", "reasoning-delta", "text-start", "reasoning-start"):
             said = kind.partition("-")[0]

@@ -1,7 +1,9 @@
-"""Sessions that tools keep in SQLite databases, a module for each tool.
+"""Sessions that tools keep in SQLite databases, one module per tool.
 
-A reader is chosen by the tables of a database. It puts rows together as the same tool exports them,
-and hands them to the reader of that export, so that a session says the same from both."""
+A reader is chosen by the tables of a database. It assembles rows in the form that the same tool
+exports, and passes them to the reader of that export, so that a session has the same facts from
+both.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -24,7 +26,7 @@ class DatabaseReader(SessionFormat, ABC):
     """A tool's database."""
 
     needs: ClassVar[Needs]
-    """Tables by which it is recognized, with columns that each has."""
+    """Tables by which it is recognized, with columns that each must have."""
 
     def sniff(self, head: Head) -> bool:
         there = tables_in(head)
@@ -52,8 +54,7 @@ def grouped(rows: Iterator[Row], width: int) -> Iterator[tuple[Row, list[Row]]]:
 
 
 def bounded(rows: Iterator[Row]) -> Iterator[Row]:
-    """Yield rows that are read together, as long as they are not too large for that. Raises
-    Unreadable."""
+    """Yield rows that are read together, up to a limit. Raises Unreadable above it."""
     size = 0
     for row in rows:
         size += sum(len(one) for one in row if isinstance(one, bytes))
@@ -63,7 +64,7 @@ def bounded(rows: Iterator[Row]) -> Iterator[Row]:
 
 
 def value_in(source: Source, raw: Any) -> Any:
-    """Return the JSON value of a column; None when it is none."""
+    """Return the JSON value of a column; None when it is not JSON."""
     if not isinstance(raw, bytes):
         return None
     try:

@@ -1,5 +1,5 @@
-"""DeepEval's own database (`DEEPEVAL_LOCAL_STORE=sqlite`): a whole test run a row, as its JSON
-files have it."""
+"""DeepEval's own database (`DEEPEVAL_LOCAL_STORE=sqlite`): one test run per row, as in its JSON
+files."""
 
 from collections.abc import Iterator
 from functools import partial

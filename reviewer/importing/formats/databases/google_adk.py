@@ -1,6 +1,6 @@
-"""Databases of Google's Agent Development Kit, as its DatabaseSessionService and its
-SqliteSessionService write them: an event a row, in JSON (`event_data`), or its members a column
-each, as version 1 had them. There `actions` is a Python pickle, which is never read."""
+"""Databases of Google's Agent Development Kit, as written by its DatabaseSessionService and its
+SqliteSessionService: one event per row, in JSON (`event_data`), or with one column per member, as
+in version 1. There `actions` is a Python pickle, which is never read."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -1,6 +1,6 @@
 """Databases of the OpenAI Agents SDK's sessions (`SQLiteSession` and its relatives): the items of
-each session, one a row, as the Responses API takes them. They name no agent and no model, and count
-no tokens."""
+each session, one per row, as the Responses API takes them. They name no agent and no model, and
+state no tokens."""
 
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -50,7 +50,8 @@ class OpenAIAgentsDatabaseReader(DatabaseReader):
 
 
 def _branched(held: ForeignDatabase) -> set[str]:
-    """Return sessions whose items are of several branches, so that one is not what happened."""
+    """Return sessions whose items belong to several branches, so that they are not one sequence of
+    events."""
     if "branch_id" not in held.tables.get(_BRANCHES, ()):
         return set()
     rows = held.rows(_BRANCHES, ("session_id", "branch_id"))

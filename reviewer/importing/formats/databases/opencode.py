@@ -1,5 +1,5 @@
 """OpenCode's own database (`opencode.db`): the sessions, messages and parts that `opencode export`
-writes, one a row. Sub-agents are sessions that name the one that started them."""
+writes, one per row. Sub-agents are sessions that name the session that started them."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -14,7 +14,8 @@ from reviewer.importing.source import Source
 
 _SESSION = ("id", "parent_id", "title", "version", "cost", "time_created")
 _NEWER = ("session_message", "session_input")
-"""Tables in which later versions keep what is said; they were empty where this was written for."""
+"""Tables in which later versions keep the conversation; they were empty in the version that this
+reader was written for."""
 
 
 class OpenCodeDatabaseReader(DatabaseReader):
@@ -43,7 +44,7 @@ class OpenCodeDatabaseReader(DatabaseReader):
             below.setdefault(as_text(row[1]), []).append(own)
         done: set[str] = set()
         tops = [own for own, row in infos.items() if as_text(row[1]) not in infos]
-        for top in (*tops, *infos):  # sessions in a circle are under none: each is told once
+        for top in (*tops, *infos):  # sessions in a cycle are below no top: each is read once
             if top in done:
                 continue
             family = list(_under(top, below, done))
@@ -59,7 +60,7 @@ class OpenCodeDatabaseReader(DatabaseReader):
 
 
 def _under(top: str, below: dict[str, list[str]], done: set[str]) -> Iterator[str]:
-    """Yield a session and all that it started, directly or not."""
+    """Yield a session and all sessions that it started, directly or not."""
     waiting = [top]
     while waiting:
         own = waiting.pop()
@@ -70,7 +71,7 @@ def _under(top: str, below: dict[str, list[str]], done: set[str]) -> Iterator[st
 
 
 def _exported(source: Source, held: ForeignDatabase, row: Any, lost: list[str]) -> Exported:
-    """Return a session as an export has it; places of it that cannot be read go to `lost`."""
+    """Return a session in the form of an export; places that cannot be read are added to `lost`."""
     own, above, title, version, cost, created = row
     parts: dict[str, list[dict[str, Any]]] = {}
     order = ("time_created", "id")

@@ -1,5 +1,5 @@
-"""Harbor jobs and trials, and the ATIF trajectories that are in them or alone. This module reads a
-trial's own result: its task, suite and candidate, its end, its reward and its usage."""
+"""Harbor jobs and trials, and the ATIF trajectories in them or alone. This module reads a trial's
+own result: its task, suite and candidate, its end, its reward and its usage."""
 
 import os
 from pathlib import Path
@@ -61,7 +61,7 @@ refused."""
 
 
 def is_trial(value: Any) -> bool:
-    """Return whether a value, shown as far as it may be, is a trial's result."""
+    """Return whether a value, as far as it is shown, is a trial's result."""
     if not isinstance(value, dict) or "is_resolved" in value or "task_name" not in value:
         return False
     signs = {"trial_uri", "task_checksum", "agent_info", "agent_result", "verifier_result"}
@@ -75,18 +75,18 @@ def is_job(value: Any) -> bool:
 
 
 _ABOVE = 4
-"""Folders above a file that may be its trial's."""
+"""Most folders above a file in which its trial is searched."""
 
 
 def around(path: Path) -> dict[str, Any] | None:
-    """Return the trial that a file is in: its result, or its settings when it left no result."""
+    """Return the trial that contains a file: its result, or its settings when it left no result."""
     inside = str(path.absolute())
     for _ in range(_ABOVE):
         below, inside = inside, os.path.dirname(inside)
         if inside == below:
             return None
         for name in (*RESULTS, "config.json"):
-            # Most folders have none, and a path is made slower than it is looked for.
+            # Most folders have none, and building a path is slower than looking it up.
             place = os.path.join(inside, name)
             if not os.path.isfile(place) or (file := Path(place)) == path:
                 continue
@@ -116,7 +116,7 @@ def episode_of(trial: dict[str, Any]) -> str:
 
 
 def suite_of(trial: dict[str, Any]) -> str:
-    """Return the data set, called as its repository is when that says more (a version)."""
+    """Return the data set, named after its repository when that says more (a version)."""
     source = text(trial.get("source"))
     if instance := _swe_instance(trial):
         return swe_suite(instance, "")
@@ -132,7 +132,7 @@ def _task(trial: dict[str, Any]) -> str:
 
 
 def _swe_instance(trial: dict[str, Any]) -> str:
-    """Return the instance id of a task of the SWE benchmarks, whose attempts meet in one suite
+    """Return the instance id of a task of the SWE benchmarks, whose attempts share one suite
     whichever tool ran them; empty for any other task."""
     task, source = _task(trial), trial.get("source")
     organization, _, name = task.rpartition("/")
@@ -159,14 +159,14 @@ def candidate_of(trial: dict[str, Any]) -> str:
 
 
 class Ending(NamedTuple):
-    """The end of a trial: the word for it, the exception's name if there was one."""
+    """The end of a trial: the word for it, and the exception's name if there was one."""
 
     termination: str | None
     exception: str | None
 
 
 def ended(trial: dict[str, Any]) -> Ending:
-    """Return how the trial ended. An exception of a step is the trial's."""
+    """Return how the trial ended. An exception in a step counts for the trial."""
     for holder in (trial, *steps_of(trial)):
         name = mapping(holder.get("exception_info")).get("exception_type")
         if isinstance(name, str) and name:
@@ -189,14 +189,14 @@ def rewards_of(holder: dict[str, Any]) -> dict[str, float] | None:
 
 
 def verdict_of(trial: dict[str, Any], draft: Draft) -> SourceVerdict:
-    """Return reward, exception and pass or fail side by side. Harbor has rewards and no threshold:
-    1 passes, 0 fails, and the reviewer decides on values between."""
+    """Return reward, exception and pass or fail together. Harbor has rewards and no threshold: 1
+    passes, 0 fails, and a reviewer decides on values between."""
     rewards, end = rewards_of(trial), ended(trial)
     passed, reward = judged(rewards)
     given = mapping(mapping(trial.get("verifier_result")).get("rewards"))
     unmeasured = [name for name in given if name not in (rewards or {})]
     if unmeasured and "reward" not in (rewards or {}):
-        # What is left may be a pass only because the one that failed is no number.
+        # The remaining rewards may pass only because the failed one is not a number.
         passed = reward = None
         draft.note("a reward is no number: neither pass nor fail")
     elif rewards is None:
@@ -205,7 +205,7 @@ def verdict_of(trial: dict[str, Any], draft: Draft) -> SourceVerdict:
         draft.note("the reward is neither 0 nor 1, or several differ: neither pass nor fail")
     if end.exception is not None and rewards is not None and end.exception not in VALID:
         draft.note("Harbor's own policy takes no reward of a trial that ended with this exception")
-        passed = None if passed else passed  # a fail stays one
+        passed = None if passed else passed  # a fail stays a fail
     detail: dict[str, Any] = {"rewards": rewards} if rewards else {}
     if end.exception is not None:
         detail["reward_valid"] = rewards is not None and end.exception in VALID
@@ -233,7 +233,7 @@ def _reward(value: Any) -> float | None:
 
 
 def contexts(trial: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return where usage is: the trial's own, else that of each step that has one."""
+    """Return the objects with usage: the trial's own, else those of its steps."""
     own = mapping(trial.get("agent_result"))
     if own:
         return [own]
@@ -241,8 +241,8 @@ def contexts(trial: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def used(trial: dict[str, Any], name: str) -> float | None:
-    """Return the sum of one figure over a trial's contexts; zero is "not measured", and so is a sum
-    of which a part is not. Of a prompt none may have been cached."""
+    """Return the sum of one figure over a trial's contexts; zero means "not measured", and so does
+    a sum of which a part is missing. A prompt may have had no cached tokens."""
     values = [amount(one.get(name)) for one in contexts(trial)]
     known = [value for value in values if value or (value == 0 and name == "n_cache_tokens")]
     return sum(known) or None if len(known) == len(values) else None

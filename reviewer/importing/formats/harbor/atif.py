@@ -1,9 +1,9 @@
 """ATIF trajectories (Harbor's Agent Trajectory Interchange Format, 1.0 to 1.8).
 
 A trajectory names neither its task nor a verdict: the task comes from the Harbor trial around it,
-else from the file's name. Parts that continue each other and sub-agents' trajectories that lie
-beside it are one attempt with it. Several trajectories may be in one file, as lines or as an array;
-each is an attempt then.
+else from the file's name. Parts that continue each other, and sub-agents' trajectories beside it,
+belong to the same attempt. A file may contain several trajectories, as lines or as an array; each
+is then an attempt.
 """
 
 import re
@@ -37,7 +37,7 @@ from reviewer.importing.source import Source
 # Files that belong to one trajectory --------------------------------------------------------------
 
 MOST_FILES = 1000
-"""Files one trajectory may draw in."""
+"""Most files that one trajectory may include."""
 _HOLDERS = (
     "steps", "observation", "results", "subagent_trajectory_ref", "subagent_trajectories",
 )  # fmt: skip
@@ -51,7 +51,7 @@ class TrajectoryFiles:
         self._known: dict[Path, dict[str, Any] | None] = {}
 
     def files(self) -> tuple[Path, ...]:
-        """Return every file that the trajectory refers to, directly or not, without itself."""
+        """Return every file that the trajectory refers to, directly or not, except itself."""
         if not _may_refer(self.path):
             return ()
         found: dict[Path, None] = {}
@@ -66,8 +66,8 @@ class TrajectoryFiles:
         return tuple(found)
 
     def next_part(self, document: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the document that continues this one; None when it is not there, or of another
-        run."""
+        """Return the document that continues this one; None when it does not exist, or belongs to
+        another run."""
         ref = document.get("continued_trajectory_ref")
         file = self._meant(ref) if isinstance(ref, str) else None
         found = self.document(file) if file else None
@@ -83,7 +83,7 @@ class TrajectoryFiles:
         return found if len(ids) < 2 else None
 
     def document(self, file: Path) -> dict[str, Any] | None:
-        """Return a trajectory as it is in a file of its own; None for anything else."""
+        """Return a trajectory in a file of its own; None for anything else."""
         if file not in self._known:
             value = small_value(file, MAX_RECORD)
             fits = isinstance(at_path(value, "steps"), list)
@@ -91,8 +91,8 @@ class TrajectoryFiles:
         return self._known[file]
 
     def _meant(self, ref: str) -> Path | None:
-        """Return the file a reference means. Trajectories are written with references to their
-        plain names (`trajectory.cont-1.json`) and later renamed alike
+        """Return the file that a reference means. Trajectories are written with references to their
+        plain names (`trajectory.cont-1.json`) and later renamed with a common prefix
         (`x.trajectory.cont-1.json`)."""
         name = PurePosixPath(ref.replace("\\", "/")).name
         prefix, word, _ = self.path.name.partition("trajectory")
@@ -106,17 +106,17 @@ class TrajectoryFiles:
 
 _REFERRING = (b"trajectory_path", b"continued_trajectory_ref", b"subagent_trajectories")
 _ESCAPED = re.compile(rb"\\u00[4-7]")
-"""Begins a letter that is written as an escape, as one in a member's name may be."""
+"""Begins an escaped letter, which the name of a member may contain."""
 
 
 def _may_refer(path: Path) -> bool:
-    """Return whether a trajectory may refer to files: most name none, and need not be parsed to
-    tell that."""
+    """Return whether a trajectory may refer to files: most refer to none, and need not be parsed to
+    find out."""
     try:
         head = head_of(path)
         raw = head.start if head.whole else start_of(path, MAX_RECORD + 1)
     except (OSError, Unreadable):
-        return True  # the reader says what is wrong
+        return True  # the reader reports what is wrong
     return any(name in raw for name in _REFERRING) or _ESCAPED.search(raw) is not None
 
 
@@ -180,7 +180,7 @@ class AtifReader(Format):
 
 
 def is_atif(value: Any) -> bool:
-    """Return whether a value, shown as far as it may be, is a trajectory."""
+    """Return whether a value, as far as it is shown, is a trajectory."""
     if not isinstance(value, dict):
         return False
     if str(value.get("schema_version")).startswith("ATIF-v"):
@@ -230,7 +230,7 @@ def _attempt(source: Source, family: TrajectoryFiles, piece: Piece) -> Foreign:
 def parts_of(
     document: dict[str, Any], family: TrajectoryFiles, draft: Draft
 ) -> Iterator[dict[str, Any]]:
-    """Yield a trajectory and what continues it, in order, with notes of what is missing."""
+    """Yield a trajectory and its continuations, in order, noting missing ones."""
     extra = object_in(object_in(document, "agent"), "extra")
     if extra.get("parent_session_id"):
         draft.note("a sub-agent's trajectory: that of the agent it worked for is another file")
@@ -253,7 +253,7 @@ def parts_of(
 
 
 def describe(draft: Draft, document: dict[str, Any]) -> None:
-    """Keep with the trace the facts of a document that fit no event."""
+    """Store the facts of a document that fit no event with the trace."""
     version = document.get("schema_version")
     if version not in KNOWN:
         draft.note("a version of ATIF that is not known here: read as 1.8")
@@ -274,8 +274,8 @@ def describe(draft: Draft, document: dict[str, Any]) -> None:
 
 
 def _logs(path: Path) -> tuple[Path, ...]:
-    """Return what the agent of a Harbor trial that has no result (yet) wrote beside its trajectory:
-    the same run once more."""
+    """Return the files in which the agent of a Harbor trial without a result (yet) logged the same
+    run again."""
     folder = path.parent
     if folder.name != "agent" or not (folder.parent / "config.json").is_file():
         return ()

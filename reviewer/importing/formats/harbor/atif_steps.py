@@ -1,6 +1,6 @@
 """The steps of ATIF documents as events of one attempt: standalone trajectories and Harbor trials.
 
-An attempt may take several documents: parts that continue each other, and trajectories of
+An attempt may consist of several documents: parts that continue each other, and trajectories of
 sub-agents that a step refers to, in the same file or in others. A part's `final_metrics` is a
 running total of its run, so parts are never added up. It may exceed the steps (rejected replies,
 sub-agents whose trajectories are elsewhere).
@@ -43,8 +43,8 @@ class Agent(NamedTuple):
 
 
 def agent_of(document: dict[str, Any]) -> Agent:
-    """Return the agent of a document. A version of several lines (what the tool printed) is reduced
-    to the one that names the agent, else the first."""
+    """Return the agent of a document. A version of several lines (the tool's output) is reduced to
+    the line that names the agent, else the first."""
     agent = object_in(document, "agent")
     name, version, model = (text(agent.get(key)) for key in ("name", "version", "model_name"))
     lines = [line.strip() for line in version.splitlines() if line.strip()]
@@ -65,7 +65,7 @@ def actor_of(document: dict[str, Any]) -> str:
 
 
 def object_in(holder: dict[str, Any], name: str, where: str = "") -> dict[str, Any]:
-    """Return a member that is an object; empty when it is not there. Raises Rejected."""
+    """Return a member that is an object; empty when it is missing. Raises Rejected."""
     found = holder.get(name)
     if found is not None and not isinstance(found, dict):
         raise Rejected(f"type:{where}{name}")
@@ -73,7 +73,7 @@ def object_in(holder: dict[str, Any], name: str, where: str = "") -> dict[str, A
 
 
 def objects_in(holder: dict[str, Any], name: str, where: str = "") -> list[dict[str, Any]]:
-    """Return a member that is an array of objects; empty when it is not there. Raises Rejected."""
+    """Return a member that is an array of objects; empty when it is missing. Raises Rejected."""
     found = holder.get(name)
     if found is None:
         return []
@@ -93,7 +93,7 @@ def references(result: dict[str, Any], where: str) -> list[dict[str, Any]]:
 def paired(
     calls: list[dict[str, Any]], results: list[dict[str, Any]]
 ) -> list[dict[str, Any] | None]:
-    """Return for each result of a step the call it answers, None when nothing says which."""
+    """Return for each result of a step the call it answers, None when that is not stated."""
     named = [(call.get("tool_call_id"), call) for call in calls]
     pairs = [
         next((c for key, c in named if key is not None and key == r.get("source_call_id")), None)
@@ -160,18 +160,18 @@ class Usage:
         self._declared: list[Totals] = []
 
     def step(self, metrics: dict[str, Any]) -> None:
-        """Take what one model step states, an empty object when it states nothing."""
+        """Add the figures of one model step, an empty object when it states none."""
         self._steps.append(_read(metrics, STEP))
 
     def declared(self, metrics: dict[str, Any]) -> None:
-        """Take the total of one part of the agent's own trajectory."""
+        """Set the total of one part of the agent's own trajectory."""
         found = _measured(_read(metrics, TOTAL))
         if any(value is not None for value in found):
             self._declared.append(found)
 
     def settled(self, draft: Draft) -> Totals:
-        """Return the attempt's usage: the last declared total, else the sum of the steps, noted
-        where the two differ."""
+        """Return the attempt's usage: the last declared total, else the sum of the steps, with a
+        note where the two differ."""
         summed, whole_sum = self._summed()
         if not self._declared:
             if summed != whole_sum:
@@ -193,14 +193,14 @@ class Usage:
         )
 
     def _summed(self) -> tuple[Totals, Totals]:
-        """Return (the sum of what steps state, the same where every step states it)."""
+        """Return (the sum of the figures in steps, the same where every step states them)."""
         known = [[value for value in column if value is not None] for column in self._columns()]
         sums = [math.fsum(column) if column else None for column in known]
         full = [
             total if len(column) == len(self._steps) else None
             for total, column in zip(sums, known, strict=True)
         ]
-        if full[2] is None:  # steps write cached tokens only where there were some
+        if full[2] is None:  # steps state cached tokens only where there were some
             full[2] = sums[2]
         return _measured(_totals(sums)), _measured(_totals(full))
 
@@ -226,7 +226,7 @@ def _measured(found: Totals) -> Totals:
 
 
 def differ(*pairs: tuple[float | None, float | None]) -> bool:
-    """Return whether the two figures of a pair are both known and not the same."""
+    """Return whether both figures of some pair are known and differ."""
     return any(
         a is not None and b is not None and not math.isclose(a, b, rel_tol=1e-6) for a, b in pairs
     )
@@ -242,7 +242,7 @@ Find = Callable[[dict[str, Any]], dict[str, Any] | None]
 
 
 class StepWriter:
-    """Writes documents into a draft: copied context where it first occurred, a sub-agent's
+    """Writes documents into a draft: copied context only where it first occurred, a sub-agent's
     trajectory where the first step refers to it."""
 
     def __init__(self, draft: Draft, find: Find) -> None:
@@ -260,13 +260,13 @@ class StepWriter:
         self._copied_request = ""
 
     def part(self, document: dict[str, Any], skip: int = 0) -> None:
-        """Write one part of the agent's own trajectory, less its first `skip` steps. Raises
+        """Write one part of the agent's own trajectory, except its first `skip` steps. Raises
         Rejected (`missing:steps`, `type:...`)."""
         self._document(document, "agent", {}, 0, skip)
         self.usage.declared(object_in(document, "final_metrics"))
 
     def close(self) -> None:
-        """Note what is known only at the end."""
+        """Add the notes that depend on the whole trajectory."""
         draft = self.draft
         if self._copied:
             draft.note("steps that repeat earlier context are counted once, at their first place")
@@ -343,7 +343,7 @@ class StepWriter:
             return
         who = self._who(source, actor, depth)
         calls = objects_in(step, "tool_calls", where)
-        if calls and who == "user":  # only an agent's step has calls: whose these are is not known
+        if calls and who == "user":  # only an agent's step has calls: it is unknown whose these are
             self.draft.unread(f"{where}tool_calls", len(self.draft.events) + 1)
         if isinstance(text, str) and text.strip() in PLACEHOLDERS:
             self.draft.note("placeholders for missing text were left out")
@@ -371,7 +371,7 @@ class StepWriter:
         return "user" if source == "user" and not depth else "system"
 
     def _facts(self, step: dict[str, Any], asked: bool, depth: int) -> dict[str, Any]:
-        """Return when a step was, how long it took, what it used."""
+        """Return when a step began, how long it took, and what it used."""
         found = timed(step)
         stamp = step.get("timestamp")
         if stamp is not None:

@@ -1,8 +1,8 @@
 """Harbor jobs and trials: `<job>/<trial>/result.json` with the trial's folder around it.
 
 A trial is an attempt; its steps are in an ATIF trajectory beside the result, or in one for each
-step of the trial. Trials have no number: they are read in the order they ran. A job's own
-`result.json` only sums up its trials.
+step of the trial. Trials have no number: they are read in the order in which they ran. A job's own
+`result.json` only summarizes its trials.
 """
 
 from collections.abc import Iterator
@@ -67,22 +67,22 @@ HARMLESS = frozenset(
     (
         # how agent, environment and verifier were set up, before anything ran
         *("config", "task_id", "agent_info"),
-        # what the verifier gave, and how long each phase took
+        # the verifier's output, and how long each phase took
         *("verifier_result", "verifier", "environment_setup", "agent_setup"),
     )
 )
 
 
 class _TrialStep(NamedTuple):
-    """One step of a trial and its trajectory; a trial without steps is one scene."""
+    """One step of a trial and its trajectory; a trial without steps counts as one."""
 
     name: str
     file: Path | None
 
 
 def attempt(source: Source, raw: bytes, folder: Path | None) -> Foreign:
-    """Return a trial's result as an attempt; `folder` is the trial's own, None when it has none
-    here. Raises Rejected."""
+    """Return a trial's result as an attempt; `folder` is the trial's own, None when it has none.
+    Raises Rejected."""
     trial = source.value(raw)
     if not is_trial(trial):
         raise Rejected("type:record")
@@ -136,8 +136,8 @@ def _scenes(
 
 
 def _trajectory(folder: Path, companions: set[Path]) -> Path | None:
-    """Return the ATIF trajectory below a folder; agents that write it under another name are looked
-    for among their logs."""
+    """Return the ATIF trajectory below a folder; for agents that use another file name, their logs
+    are searched."""
     for place in PLACES:
         if (folder / place) in companions:
             return folder / place
@@ -176,7 +176,7 @@ def _told(draft: Draft, scenes: list[_TrialStep], trial: dict[str, Any]) -> Step
             for number, part in enumerate(parts_of(document, known, draft)):
                 writer.part(part, 0 if number else again)
         except (Rejected, TypeError, ValueError, AttributeError) as error:
-            # The verdict is in another file: it is not lost to a step of an odd shape.
+            # The verdict is in another file: a malformed step does not lose it.
             said = str(error) if isinstance(error, Rejected) else f"shape:{type(error).__name__}"
             draft.note(f"the trajectory cannot be read from here on: {said}")
             draft.unread(PLACES[0])
@@ -191,13 +191,13 @@ def _described(draft: Draft, document: dict[str, Any], trial: dict[str, Any]) ->
         describe(draft, document)
         names = {agent_of(document).name, object_in(trial, "agent_info").get("name")} - {"", None}
     except Rejected:
-        return  # the trajectory's own telling says what is odd
+        return  # reading the trajectory itself reports what is wrong
     if len(names) > 1:
         draft.note("the trajectory names another agent than the trial")
 
 
 def _same(step: Any) -> bytes:
-    """Return what distinguishes a step from another, without its number and its time."""
+    """Return what distinguishes a step from another, ignoring its number and its time."""
     names = ("source", "message", "tool_calls")
     told = [step.get(name) for name in names] if isinstance(step, dict) else step
     return msgspec.json.encode(told)
@@ -230,7 +230,7 @@ def _facts(draft: Draft, trial: dict[str, Any], folder: Path | None) -> None:
 
 
 def _latency(trial: dict[str, Any]) -> float | None:
-    """Return the time the agent ran, in all its steps."""
+    """Return the running time of the agent, over all its steps."""
     spans = [object_in(one, "agent_execution") for one in (steps_of(trial) or [trial])]
     return added([elapsed_ms(one.get("started_at"), one.get("finished_at")) for one in spans])
 
@@ -242,8 +242,8 @@ def _with_files(
     source: Source,
     draft: Draft,
 ) -> SourceVerdict:
-    """Return the verdict with what reward files beside it and its steps say; neither replaces
-    it."""
+    """Return the verdict with the contents of reward files beside it and its steps; neither
+    replaces it."""
     detail = dict(verdict.detail)
     steps = [{"step": one.get("step_name"), "rewards": rewards_of(one)} for one in steps_of(trial)]
     if steps:
@@ -329,8 +329,8 @@ class HarborReader(Format):
 
 
 def _own_folder(path: Path) -> Path | None:
-    """Return the folder of the one trial whose result a file holds; None when it is no trial's
-    own."""
+    """Return the folder of the only trial whose result a file contains; None when the file is not a
+    trial's own."""
     if path.name not in RESULTS:
         return None
     value, folder = whole_value(path), path.parent
@@ -341,7 +341,8 @@ def _own_folder(path: Path) -> Path | None:
 
 
 def _job(source: Source) -> Iterator[Foreign | Broken]:
-    """Yield the trials a summary holds itself and that have no folder; notes on the others."""
+    """Yield the trials that a summary itself contains and that have no folder; add notes on the
+    others."""
     source.sums_up = True
     beside = set(_trial_folders(source.path.parent))
     stats: dict[str, Any] = {}

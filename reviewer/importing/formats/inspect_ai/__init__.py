@@ -1,10 +1,11 @@
 """Inspect AI logs: `.eval` archives and `.json` documents of every version, read as one format.
-This module is the files of a log, and the parts of one sample however its file holds it.
+This module reads the files of a log, and assembles the parts of one sample from either file format.
 
 An `.eval` log is a ZIP archive with an entry per sample, or several where samples are chunked. A
-`.json` log is one object, its samples in an array that is read one by one. Inspect moves long texts
-into attachments (`attachment://<key>`, in the oldest logs `tc://<key>`) and repeated model inputs
-into a pool of messages that events point into."""
+`.json` log is one object, with its samples in an array that is read one by one. Inspect moves long
+texts into attachments (`attachment://<key>`, in the oldest logs `tc://<key>`) and repeated model
+inputs into a pool of messages that events refer to.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,13 +27,13 @@ from reviewer.importing.walking import EACH, Part
 _SCHEMES = ("attachment://", "tc://")
 _MARKS = tuple(f'"{scheme}'.encode() for scheme in _SCHEMES)
 REFERENCES = "at"
-"""The letters that references begin with."""
+"""The first letters of references."""
 MISSING = "an attachment is missing in the file: its reference is kept in place of the text"
 
 
 class Parts(NamedTuple):
-    """One sample: its members, its events in order, the messages its events point into, the texts
-    kept as attachments, and what its bytes say of texts (None where that is not known)."""
+    """One sample: its members, its events in order, the messages that its events refer to, the
+    texts kept as attachments, and facts about the texts in its bytes (None where unknown)."""
 
     sample: dict[str, Any]
     events: list[Any]
@@ -45,8 +46,8 @@ _TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 
 
 class Texts(NamedTuple):
-    """What its bytes say of the texts in a sample: those that may be JSON of an object or a list,
-    and the keys of attachments that are referred to, each time they are."""
+    """Facts about the texts of a sample, from its bytes: texts that may be JSON of an object or a
+    list, and the keys of referenced attachments, once per reference."""
 
     openings: list[str]
     references: list[str]
@@ -54,18 +55,18 @@ class Texts(NamedTuple):
 
 _TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _SPELLED = rb"\\(?:/|u00[2-7])"
-"""A letter of a reference that is written as an escape."""
+"""A letter of a reference that is escaped."""
 _OPENING = (
     rb'"[ \t-\r\x1c-\x1f]*(?:[\[{\\]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\xaf]'
     rb"|\xe2\x81\x9f|\xe3\x80\x80)"
 )
-"""How a text begins that has a bracket behind its blanks, or an escape there."""
+"""The beginning of a text with a bracket, or an escape, after white space."""
 MOST_OPENINGS = 4000
 
 
 @lru_cache(1)
 def _searches() -> tuple[Any, Any]:
-    import re2  # only where a log is read
+    import re2  # needed only to read logs
 
     latin1 = re2.Options()
     latin1.encoding = re2.Options.Encoding.LATIN1
@@ -73,7 +74,8 @@ def _searches() -> tuple[Any, Any]:
 
 
 def texts_of(raw: bytes) -> Texts | None:
-    """Return what a sample's bytes say of its texts; None where that cannot be told by looking."""
+    """Return the facts about a sample's texts from its bytes; None where they cannot be determined
+    without parsing."""
     spelled, begun = _searches()
     if spelled(raw) is not None:
         return None
@@ -101,7 +103,7 @@ def texts_of(raw: bytes) -> Texts | None:
 
 
 def of_one_value(sample: Any, texts: Texts | None = None) -> Parts:
-    """Return the parts of a sample that is in one piece. Raises Rejected."""
+    """Return the parts of a sample that is stored in one piece. Raises Rejected."""
     if not isinstance(sample, dict):
         raise Rejected("type:sample")
     transcript = mapping(sample.get("transcript"))  # before 0.3.42
@@ -116,7 +118,7 @@ def of_one_value(sample: Any, texts: Texts | None = None) -> Parts:
 
 
 class Attachments:
-    """Puts attached texts back where they are referred to."""
+    """Replaces references by the attached texts."""
 
     def __init__(self, attachments: Mapping[str, Any]) -> None:
         self.attachments = attachments
@@ -124,8 +126,8 @@ class Attachments:
         self._left = MAX_RECORD
 
     def whole(self, value: Any) -> Any:
-        """Return `value` with every reference resolved. Raises Rejected when the sum of all that
-        was resolved is more than a record may be: one text may be referred to a million times."""
+        """Return `value` with every reference resolved. Raises Rejected when the resolved texts
+        together exceed the size of a record: one text may be referred to a million times."""
         if isinstance(value, str):
             return self._text(value) if value.startswith(_SCHEMES) else value
         if isinstance(value, list):
@@ -135,7 +137,7 @@ class Attachments:
         return value
 
     def affords(self, length: int) -> bool:
-        """Return whether that many more characters may be put in the place of references."""
+        """Return whether that many more characters may be inserted for references."""
         return length <= self._left
 
     def _text(self, reference: str) -> str:
@@ -151,7 +153,7 @@ class Attachments:
 
 def picked(pool: Sequence[Any], refs: Any) -> list[Any]:
     """Return the items of `pool` that half-open ranges `[[start, end], …]` name, in that order.
-    Raises Rejected for ranges that name far more than there is."""
+    Raises Rejected for ranges that name far more items than exist."""
     found: list[Any] = []
     for start, end in ranges(refs, len(pool)):
         found += pool[start:end]
@@ -161,7 +163,7 @@ def picked(pool: Sequence[Any], refs: Any) -> list[Any]:
 
 
 def ranges(refs: Any, size: int) -> list[tuple[int, int]]:
-    """Return ranges as far as they are ranges within `size` items."""
+    """Return the valid ranges within `size` items."""
     return [
         (one[0], min(one[1], size))
         for one in sequence(refs)
@@ -170,14 +172,14 @@ def ranges(refs: Any, size: int) -> list[tuple[int, int]]:
 
 
 def plain(name: str) -> str:
-    """Return a name out of the file in a form that is safe in a note."""
+    """Return a name from the file in a form that is safe in a note."""
     return re.sub(r"[^A-Za-z0-9_./+-]", "?", name[:60])
 
 
 # .eval logs ---------------------------------------------------------------------------------------
 
 MOST_TOGETHER, BYTES_TOGETHER = 16, 2 << 20
-"""Samples, and bytes of them, that one process reads at once."""
+"""Most samples, and most of their bytes, that one process reads at once."""
 START, HEADER = "_journal/start.json", "header.json"
 _WHOLE = re.compile(r"samples/.+_epoch_\d+\.json", re.DOTALL)
 _SHELL = re.compile(r"(samples/.+_epoch_\d+)/sample\.json", re.DOTALL)
@@ -191,8 +193,8 @@ def names_of_log(names: frozenset[str]) -> bool:
 
 
 class EvalLog:
-    """An archive opened for reading. `header` is that of the run; of one that was killed, what
-    was written at its start."""
+    """An archive opened for reading. `header` is that of the run; for a run that was killed, the
+    one written at its start."""
 
     def __init__(self, archive: Archive, source: Source) -> None:
         self._archive = archive
@@ -211,7 +213,7 @@ class EvalLog:
                 yield name, load
 
     def reach(self, name: str) -> None:
-        """Note that the archive was read up to this entry."""
+        """Record that the archive was read up to this entry."""
         self._source.reached = max(self._source.reached, self._archive.behind(name))
 
     def loading(self, name: str) -> Load | None:
@@ -237,11 +239,11 @@ class EvalLog:
             yield batch
 
     def unpacked(self) -> int:
-        """Return the bytes of all entries, as the archive states them."""
+        """Return the unpacked bytes of all entries, as the archive states them."""
         return sum(map(self._archive.unpacked, self._archive.names()))
 
     def _named(self, name: str) -> dict[str, Any]:
-        """Return a top-level entry, empty when it is not there or cannot be read."""
+        """Return a top-level entry, empty when it is missing or cannot be read."""
         if name not in self._archive:
             return {}
         try:
@@ -266,7 +268,7 @@ class EvalLog:
         return self._source.value(raw), len(raw)
 
     def _chunked(self) -> dict[tuple[str, str], list[tuple[int, str]]]:
-        """Return chunks by sample and sequence, in order of the index of their first item."""
+        """Return chunks by sample and sequence, ordered by the index of their first item."""
         found: dict[tuple[str, str], list[tuple[int, str]]] = {}
         for name in self._archive.names():
             if chunk := _CHUNK.fullmatch(name):
@@ -309,11 +311,11 @@ _elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
 AT_ONCE = 32 << 20
 _UNUSED = frozenset({"reductions", "samples"})
 _HEAD = frozenset({"eval", "stats"})
-"""Where these are before the samples, as Inspect writes them, all of the header does."""
+"""Where these members precede the samples, as Inspect writes them, so does the whole header."""
 
 
 class JsonLog:
-    """A document. `header` is every member beside the samples."""
+    """A document. `header` is every member except the samples."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -358,8 +360,8 @@ class JsonLog:
 
 
 def _cut_at_once(source: Source) -> list[Part] | None:
-    """Return the parts of a small document, cut in one go: three times as fast as the walk. None
-    for a larger one, and for one with something wrong in it."""
+    """Return the parts of a small document, split at once: three times as fast as the walk. None
+    for a larger one, and for one with an error."""
     with source.open() as handle:
         raw = handle.read(AT_ONCE + 1)
     if len(raw) > AT_ONCE:

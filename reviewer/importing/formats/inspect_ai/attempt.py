@@ -35,7 +35,7 @@ LIMITS = {
     "working": "timeout",
     "operator": "stopped_by_operator",
 }
-"""Limits whose end is not called `<type>_limit`."""
+"""Limits whose termination is not named `<type>_limit`."""
 CUT_OFF = "the last answer was cut off at the model's limit of tokens"
 INVALID = "a person marked this attempt invalid: kept as scored"
 RETRIED = "earlier tries of this attempt ended in an error and were run again: not in the trace"
@@ -44,14 +44,14 @@ NO_EVENTS = "the sample has no events: its conversation is all there is"
 TOO_LARGE = "metadata of over 64 KiB was left out"
 MOST_METADATA = 64 << 10
 _WORKING = ("tool", "init", "scorer", "scorers")
-"""Spans in which a sandbox works for a tool that was called, or for the harness."""
+"""Spans in which a sandbox works for a called tool, or for the harness."""
 HARMLESS = frozenset(
     (
-        # definitions of tools, and how one was to be chosen
+        # definitions of tools, and the choice among them
         *("tools", "tool_choice"),
-        # what scorers made of it
+        # results of scorers
         *("scores", "score", "target"),
-        # requests and answers as they were sent, which model events repeat
+        # raw requests and answers, which model events repeat
         *("call", "calls"),
     )
 )
@@ -91,13 +91,13 @@ def attempt(run: Run, tally: Tally | Last, parts: Parts) -> Foreign:
         suite=run.suite,
     )
     tally.take(sample, decided)
-    # What scorers, graders and people added is no part of the evidence: a log that is scored
-    # again or edited holds the same attempts.
+    # Additions by scorers, graders and people are not part of the evidence: a log that is scored
+    # again or edited contains the same attempts.
     return made._replace(notes=(*made.notes, *spent.notes, *_said_of(sample, decided)))
 
 
 def _together(parts: Parts) -> dict[str, Any]:
-    """Return the sample with its events, also where the file keeps them apart from it."""
+    """Return the sample with its events, also where the file keeps them separately."""
     sample = parts.sample
     if sample.get("events") or at_path(sample, "transcript", "events"):
         return sample
@@ -107,10 +107,10 @@ def _together(parts: Parts) -> dict[str, Any]:
 def _account(
     sample: dict[str, Any], texts: Attachments, draft: Draft, done: list[dict[str, Any]]
 ) -> None:
-    """Enter what of the sample could be an act and was not written. Of what is `done`, nothing can
-    be left. Spans are no acts: the events in them are. What a sandbox ran for a tool, a scorer or
-    the set-up is no act beside that tool's call. Of a call that an approver changed, messages and
-    events say what was asked."""
+    """Enter the parts of the sample that could be an act and were not written. Nothing can be left
+    of parts that are `done`. Spans are no acts, but the events in them are. Commands that a sandbox
+    ran for a tool, a scorer or the set-up are no acts besides that tool's call. For a call that an
+    approver changed, messages and events state the requested form."""
     told: list[Any] = []
     working: set[str] = set()
     copies: list[tuple[str | None, str, Any]] = []
@@ -137,8 +137,8 @@ def _account(
 
 
 def _exception(sample: dict[str, Any], draft: Draft) -> str | None:
-    """Return the error that ended the sample, and write it as an event if none of its events holds
-    it."""
+    """Return the error that ended the sample, and write it as an event if none of its events
+    contains it."""
     if not sample.get("error"):
         return None
     said = text(at_path(sample, "error", "message"))[:1000] or "error"
@@ -148,7 +148,7 @@ def _exception(sample: dict[str, Any], draft: Draft) -> str | None:
 
 
 def _doubts(draft: Draft, parts: Parts, texts: Attachments) -> None:
-    """Note what is missing in the sample."""
+    """Note the parts that are missing in the sample."""
     if not parts.events:
         draft.note(NO_EVENTS)
     for number, _ in enumerate(sequence(parts.sample.get("error_retries"))):
@@ -168,7 +168,7 @@ def _said_of(sample: dict[str, Any], decided: Decision) -> Iterator[str]:
 
 
 def _keep(draft: Draft, run: Run, sample: dict[str, Any], texts: Attachments) -> None:
-    """Keep facts of the sample that have no place of their own in a trace."""
+    """Store facts of the sample that have no place of their own in a trace."""
     source = draft.source
     source["run"] = run.known
     for name in ("uuid", "limit", "turn_count", "choices", "target"):
@@ -188,7 +188,7 @@ def _keep(draft: Draft, run: Run, sample: dict[str, Any], texts: Attachments) ->
 
 
 def _final_state(sample: dict[str, Any], texts: Attachments) -> Any:
-    """Return the store at the end; a task that keeps nothing in it has an empty one."""
+    """Return the store at the end; it is empty for a task that keeps nothing in it."""
     return texts.whole(mapping(sample.get("store"))) or None
 
 
@@ -205,7 +205,7 @@ def _visible(content: Any) -> Any:
 
 
 def _request(sample: dict[str, Any], texts: Attachments) -> str:
-    """Return what was asked: the input, or the user's messages in it."""
+    """Return the request: the input, or the user's messages in it."""
     given = texts.whole(sample.get("input"))
     if isinstance(given, str):
         return given
@@ -218,7 +218,8 @@ def _request(sample: dict[str, Any], texts: Attachments) -> str:
 
 
 def _latency(sample: dict[str, Any], told: Trajectory, draft: Draft) -> float | None:
-    """Return the milliseconds the sample took, its scoring included where Inspect measured it."""
+    """Return the milliseconds that the sample took, including its scoring where Inspect measured
+    it."""
     total = measured(sample.get("total_time"))
     if total is not None:
         return amount(total * 1000)
@@ -232,11 +233,11 @@ def _latency(sample: dict[str, Any], told: Trajectory, draft: Draft) -> float | 
 def _termination(
     sample: dict[str, Any], parts: Parts, told: Trajectory, draft: Draft
 ) -> str | None:
-    """Return how the attempt ended: its error, its limit, else by itself; None when the log says
-    nothing of how."""
+    """Return how the attempt ended: by its error, its limit, else by itself; None when the log does
+    not say."""
     if sample.get("error"):
         message = text(at_path(sample, "error", "message"))
-        # The run was stopped around it: no doing of the candidate.
+        # The run was stopped from outside, not by the candidate.
         return "infrastructure_error" if message.startswith("CancelledError") else "error"
     limit = mapping(sample.get("limit")) or told.limit
     if limit:

@@ -1,8 +1,8 @@
-"""Messages and model calls of Inspect as events: texts, calls, results, and which of them are in
-the draft already.
+"""Messages and model calls of Inspect as events: texts, calls, results, and which of them are
+already in the draft.
 
-Each model call carries the whole conversation so far; what is in it again is no new event. Messages
-are known by what they say and not by their ids: agents rebuild them with new ones.
+Each model call contains the whole conversation so far; its repeated parts are no new events.
+Messages are recognized by their content and not by their ids: agents rebuild them with new ones.
 """
 
 import re
@@ -27,8 +27,8 @@ _RESERVED = USER_ACTORS | {"agent", "system"}
 
 
 class Scope(NamedTuple):
-    """`actor` is who speaks here: `agent` for the agent evaluated, else a sub-agent's name (or
-    that of a tool which asks a model). `nested` says that an agent or a tool is around it."""
+    """`actor` is the speaker: `agent` for the evaluated agent, else a sub-agent's name (or that of
+    a tool which asks a model). `nested` says that an agent or a tool encloses it."""
 
     actor: str = "agent"
     nested: bool = False
@@ -36,7 +36,7 @@ class Scope(NamedTuple):
     tool: str = ""
 
     def inner(self, kind: str, name: Any) -> "Scope":
-        """Return the scope of a span of that type and name inside this one."""
+        """Return the scope of a span of this type and name inside this scope."""
         if kind in _SCORING:
             return self._replace(scoring=True)
         if kind == "agent":
@@ -47,7 +47,7 @@ class Scope(NamedTuple):
 
 
 def actor_of(name: Any) -> str:
-    """Return a sub-agent's name as an actor: never one that would count as the user or the
+    """Return a sub-agent's name as an actor, never one that would count as the user or the
     agent."""
     own = text(name)[: IDENTIFIER - 10] or "unnamed"
     return f"sub-agent {own}" if own.strip().casefold() in _RESERVED else own
@@ -60,11 +60,11 @@ _ROLES = ("system", "user", "tool", "assistant")
 
 
 class History:
-    """The messages of one sample that were written so far."""
+    """The messages of one sample written so far."""
 
     def __init__(self, pool: list[Any], texts: Attachments) -> None:
         self.spoken = False
-        """True once the agent has said something of its own."""
+        """Whether the agent has said something of its own."""
         self._texts = texts
         self._pool = pool
         self._places = [n for n, one in enumerate(pool) if mapping(one).get("role") in _ROLES]
@@ -73,24 +73,24 @@ class History:
         self._own: set[str] = set()
 
     def own(self, message_id: Any) -> None:
-        """Take the id of a message that an event of its own holds. It may come back in another
-        role: a handoff turns what a sub-agent did into words of the user."""
+        """Record the id of a message that has an event of its own. It may come back in another
+        role: a handoff turns a sub-agent's messages into words of the user."""
         if isinstance(message_id, str) and message_id:
             self._own.add(message_id)
 
     def count(self, role: str, content: Any) -> None:
-        """Count something that will come back in this role with another id."""
+        """Count a message that will come back in this role with another id."""
         self._told[role, _hashable(content)] += 1
 
     def news(self, event: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield what a model call was given beyond all that was written: system, user and tool
-        messages, and assistant messages that are there before the agent ever spoke."""
+        """Yield the messages given to a model call beyond those already written: system, user and
+        tool messages, and assistant messages from before the agent first spoke."""
         found = [(self._pool[n], self._keyed(n)) for n in self._referred(event.get("input_refs"))]
         found += [(one, self._key(one)) for one in sequence(event.get("input"))]
         yield from self._unheard(found)
 
     def rest(self, messages: Iterable[Any]) -> Iterator[dict[str, Any]]:
-        """Yield the same of the conversation as it was at the end."""
+        """Yield the same for the conversation as it was at the end."""
         yield from self._unheard([(one, self._key(one)) for one in messages])
 
     def _unheard(self, found: list[tuple[Any, Key | None]]) -> Iterator[dict[str, Any]]:
@@ -133,7 +133,7 @@ def _hashable(value: Any) -> Any:
 
 
 _UNSAID = frozenset({"reasoning", "data"})
-"""Content parts that are no visible words: private reasoning, payloads of a provider."""
+"""Content parts that are not visible words: private reasoning, payloads of a provider."""
 PREFILLED = "assistant messages in the input were not written in this attempt: kept as context"
 TRUNCATED = "outputs of tools were cut off by the harness"
 
@@ -149,7 +149,7 @@ def status_of(error: Any, failed: bool = False) -> Status:
 
 
 def observed(result: Any, error: Any) -> Any:
-    """Return what a call returned; with an error, its type and message beside what there is."""
+    """Return what a call returned; with an error, its type and message besides."""
     seen = words(_shown(result)) if isinstance(result, (list, dict)) else result
     if not isinstance(error, dict):
         return seen
@@ -158,7 +158,8 @@ def observed(result: Any, error: Any) -> Any:
 
 
 def _shown(result: Any) -> Any:
-    """Return one media part as a list of it, so that an image is `[image]` and not a megabyte."""
+    """Return one media part as a list with it, so that an image becomes `[image]` instead of a
+    megabyte."""
     is_part = isinstance(result, dict) and isinstance(result.get("type"), str)
     return [result] if is_part and set(result) & _MEDIA else result
 
@@ -167,7 +168,7 @@ _MEDIA = frozenset({"text", "image", "audio", "video", "document"})
 
 
 class MessageWriter:
-    """Writes messages into a draft, and knows which calls still wait for their result."""
+    """Writes messages into a draft, and tracks which calls still wait for their result."""
 
     def __init__(self, draft: Draft, texts: Attachments) -> None:
         self.draft = draft
@@ -177,8 +178,8 @@ class MessageWriter:
         self.called: set[str] = set()
 
     def said(self, actor: str, message: dict[str, Any], **more: Any) -> None:
-        """Write an assistant's turn: what the provider's own tools did, the text, then the calls.
-        `more` (time, tokens, cost) goes to the text, or to the first call of a turn without
+        """Write an assistant's turn: the acts of the provider's own tools, the text, then the
+        calls. `more` (time, tokens, cost) goes to the text, or to the first call of a turn without
         text."""
         content = self.texts.whole(message.get("content"))
         for part in sequence(content):
@@ -194,12 +195,12 @@ class MessageWriter:
             self.draft.message(actor, spoken, **more)
             more = {}
         for call in calls:
-            more.pop("latency_ms", None)  # the model's, not the tool's
+            more.pop("latency_ms", None)  # the model's time, not the tool's
             self.call(actor, call, **more)
             more = {}
 
     def heard(self, message: dict[str, Any], inside: bool = False) -> None:
-        """Write a message the agent was given. Inside a sub-agent, messages with the user's role
+        """Write a message given to the agent. Inside a sub-agent, messages with the user's role
         come from the program, and so do assistant's turns that were in the input."""
         role, content = message.get("role"), self.texts.whole(message.get("content"))
         if role == "tool":
@@ -227,12 +228,12 @@ class MessageWriter:
         return event
 
     def waiting(self, call_id: Any) -> dict[str, Any] | None:
-        """Return the oldest call of that id that nothing has answered yet."""
+        """Return the oldest unanswered call of that id."""
         waiting = self._open.get(text(call_id))
         return waiting[0] if waiting else None
 
     def taken(self, call_id: Any) -> dict[str, Any] | None:
-        """Return the same call and close it: the caller writes its result."""
+        """Return the same call as `waiting` and close it: the caller writes its result."""
         waiting = self._open.get(text(call_id))
         return waiting.popleft() if waiting else None
 
@@ -291,8 +292,8 @@ class Turns:
         self._history = History(parts.pool, texts)
 
     def model(self, event: dict[str, Any], scope: Scope) -> None:
-        """Take a model call. A call by a grader is no part of the trajectory; a model role that
-        plays the user is not the agent; another role (a critic) is a sub-agent of that name."""
+        """Read a model call. A call by a grader is not part of the trajectory; a model role that
+        plays the user is not the agent; any other role (a critic) is a sub-agent of that name."""
         role, output = text(event.get("role")), mapping(event.get("output"))
         usage, cached = mapping(output.get("usage")), event.get("cache") == "read"
         grader = scope.scoring or bool(_GRADER.search(role))
@@ -313,18 +314,18 @@ class Turns:
         for choice in sequence(output.get("choices"))[:1]:
             message = mapping(mapping(choice).get("message"))
             if event.get("error") and not (message.get("content") or message.get("tool_calls")):
-                continue  # a placeholder of the answer that never came
+                continue  # a placeholder for an answer that never came
             more = {} if cached else _figures(event, output, usage)
             self._said(actor, message, user, more, event)
         if cached:
             self._draft.note(CACHED)
 
     def returned(self, event: dict[str, Any]) -> None:
-        """Note a tool event: its result will be in the conversation under this id."""
+        """Record a tool event: its result will be in the conversation under this id."""
         self._history.own(event.get("message_id"))
 
     def conversation(self, messages: list[Any]) -> None:
-        """Take the conversation of a sample without model events: it has nothing else."""
+        """Read the conversation of a sample without model events: it has nothing else."""
         for message in map(mapping, messages):
             if message.get("role") == "assistant":
                 self._talk.said("agent", message)
@@ -336,8 +337,8 @@ class Turns:
                 self._talk.heard(message)
 
     def rest(self, messages: list[Any]) -> None:
-        """Take what only the final conversation holds: the user's last words, results of tools that
-        ran outside of Inspect."""
+        """Read the messages that only the final conversation has: the user's last words, results of
+        tools that ran outside of Inspect."""
         heard = [one for one in messages if mapping(one).get("role") in ("user", "tool")]
         for message in self._history.rest(heard):
             self._talk.heard(message)

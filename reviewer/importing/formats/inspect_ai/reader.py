@@ -49,8 +49,8 @@ class InspectReader(Format):
     )
 
     def sniff(self, head: Head) -> bool:
-        """Return whether the file is an archive with a journal of Inspect's, or an object with
-        `eval` (its `task` and when it was `created`) and `status`."""
+        """Return whether the file is an archive with a journal of Inspect, or an object with `eval`
+        (its `task` and when it was `created`) and `status`."""
         if head.kind == "zip":
             return START.encode() in head.start or _lists_a_log(head.path)
         spec = at_path(head.value, "eval")
@@ -76,7 +76,7 @@ class InspectReader(Format):
 
 
 def _samples(log: EvalLog | JsonLog, source: Source) -> Iterator[Foreign | Broken]:
-    """Yield every sample. The last is held back until what is to be said of the file is known."""
+    """Yield every sample. The last one is held back until the notes on the file are complete."""
     run = Run(log.header, source.path, source.candidate)
     tally = Tally(run)
     last: Foreign | Broken | None = None
@@ -95,13 +95,14 @@ def _samples(log: EvalLog | JsonLog, source: Source) -> Iterator[Foreign | Broke
     source.notes.update(tally.notes())
     yield last
     if isinstance(log, EvalLog) and log.cut:
-        raise Unreadable(log.cut)  # whatever was behind the cut is lost, and that is no success
+        raise Unreadable(log.cut)  # data after the cut is lost, which is no success
 
 
 def _made(
     log: EvalLog | JsonLog, run: Run, tally: Tally, source: Source
 ) -> Iterator[Foreign | Broken]:
-    """Yield every sample as an attempt: the entries of a large archive are read in processes."""
+    """Yield every sample as an attempt; entries of a large archive are read in several
+    processes."""
     if isinstance(log, EvalLog) and _worth_processes(log.unpacked()):
         beginning = str(source.path), source.candidate, source.reader
         for some in processes.in_order(_read, log.batches(), _begin, beginning):
@@ -117,8 +118,8 @@ def _made(
 
 
 def _worth_processes(size: int) -> bool:
-    """Return whether entries of so many bytes repay processes: reading takes much longer than to
-    start some that have all that is loaded here."""
+    """Return whether it is worth starting processes for so many bytes of entries: reading takes
+    much longer than starting processes that share the loaded modules."""
     return processes.worth_one(size) or processes.worth_processes(size)
 
 
@@ -130,8 +131,8 @@ def _loaded(run: Run, tally: Tally | Last, load: Callable[[], Parts]) -> Foreign
 
 
 class Read(NamedTuple):
-    """A sample that another process read: the name of its entry, the attempt, what the totals of
-    the log count of it, and notes on the file."""
+    """A sample read by another process: the name of its entry, the attempt, its figures for the
+    totals of the log, and notes on the file."""
 
     name: str
     made: Foreign | Broken
@@ -143,7 +144,7 @@ _here: tuple[EvalLog, Run, Source] | None = None
 
 
 def _begin(parent: int, path: str, candidate: str, reader: str) -> None:
-    """Open the log in this process, which ends with the one that started it."""
+    """Open the log in this process, which ends with the process that started it."""
     global _here  # each process keeps its own
     processes.begin(parent)
     source = Source(Path(path), candidate)
@@ -159,7 +160,7 @@ def _read(names: list[str]) -> list[Read]:
     found: list[Read] = []
     for name in names:
         last, load = Last(), log.loading(name)
-        assert load is not None  # the names of samples were asked for
+        assert load is not None  # only names of samples are sent
         source.notes.clear()
         made = source.attempt(partial(_loaded, run, last, load), name)
         found.append(Read(name, made, last.counted, frozenset(source.notes)))
@@ -167,8 +168,7 @@ def _read(names: list[str]) -> list[Read]:
 
 
 def _lists_a_log(path: Path) -> bool:
-    """Return whether the archive's directory is that of a log whose journal is behind its
-    samples."""
+    """Return whether the archive's directory is that of a log whose journal follows its samples."""
     try:
         with Archive(path) as archive:
             return names_of_log(frozenset(archive.names()))

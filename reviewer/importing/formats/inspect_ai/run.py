@@ -27,7 +27,7 @@ NAMES = {
     "input_tokens_cache_write": "cache_write_tokens",
     "reasoning_tokens": "reasoning_tokens",
 }
-"""Inspect's name of a count -> ours."""
+"""Inspect's name of a count → the record's."""
 OTHERS = "tokens of other models (graders, simulated users) are not the candidate's: kept apart"
 SHARED = "the evaluated model also graded or played the user: those tokens were taken off"
 UNEVEN = "token counts of the sample and of its model calls contradict each other"
@@ -35,7 +35,7 @@ UNPRICED = "only some model calls have a price: the cost is not known"
 
 
 class Spend(NamedTuple):
-    """One model call: whose it was, and what it used. `agent` covers sub-agents too; `whose` is
+    """One model call: who made it, and what it used. `agent` includes sub-agents; `whose` is
     `grader`, `simulated_user` or empty."""
 
     model: str
@@ -45,9 +45,9 @@ class Spend(NamedTuple):
 
 
 class Bill(NamedTuple):
-    """A sample's bill. `usage` (our names) and `cost_usd` are the candidate's, None when not
-    known; `others` is by model, in the source's own names; `beside` is what graders and simulated
-    users used and cost, by whom, in ours."""
+    """A sample's usage. `usage` (the record's names) and `cost_usd` are the candidate's, None when
+    not known; `others` is by model, in the source's own names; `beside` is the usage and cost of
+    graders and simulated users, by role, in the record's names."""
 
     usage: dict[str, int] | None
     cost_usd: float | None
@@ -57,14 +57,13 @@ class Bill(NamedTuple):
 
 
 def counts(usage: Any) -> dict[str, int] | None:
-    """Return the known token counts under our names."""
+    """Return the known token counts under the record's names."""
     named = mapping(usage)
     return tokens(**{ours: named.get(theirs) for theirs, ours in NAMES.items()})
 
 
 def bill(model: str, declared: dict[str, Any], calls: list[Spend]) -> Bill:
-    """Return what a sample spent: `declared` is its usage by model, over everything that was
-    called."""
+    """Return what a sample spent: `declared` is its usage by model, over all model calls."""
     ours = [call for call in calls if call.agent and call.model == model]
     if model not in declared:
         ours = ours or [call for call in calls if call.agent]
@@ -87,7 +86,7 @@ def bill(model: str, declared: dict[str, Any], calls: list[Spend]) -> Bill:
 
 
 def _beside(calls: list[Spend]) -> dict[str, Any]:
-    """Return what those who are not the candidate used, a line for each."""
+    """Return the usage of those who are not the candidate, one line each."""
     found: dict[str, Any] = {}
     for whose in ("grader", "simulated_user"):
         theirs = [call.usage for call in calls if call.whose == whose]
@@ -108,7 +107,7 @@ def _sums(usages: list[dict[str, Any]]) -> tuple[dict[str, int] | None, float | 
 def _less(
     declared: Any, shared: list[dict[str, Any]]
 ) -> tuple[dict[str, int] | None, float | None, bool]:
-    """Return (the declared usage of a model without that of some calls, its cost, whether it covers
+    """Return (the declared usage of a model minus that of some calls, its cost, whether it covers
     those calls)."""
     named = mapping(declared)
     total, cost = counts(named), amount(named.get("total_cost"))
@@ -123,7 +122,7 @@ def _less(
 
 
 class Sums:
-    """Tokens by model over samples, to be compared with what a header declares."""
+    """Tokens by model over samples, for comparison with those that a header declares."""
 
     def __init__(self) -> None:
         self._totals: Counter[str] = Counter()
@@ -133,7 +132,7 @@ class Sums:
             self._totals[model] += whole(mapping(usage).get("total_tokens")) or 0
 
     def differ(self, declared: Any) -> bool:
-        """Return whether a header's totals are others than these."""
+        """Return whether a header's totals differ from these."""
         theirs = {
             model: whole(mapping(usage).get("total_tokens"))
             for model, usage in mapping(declared).items()
@@ -153,8 +152,8 @@ UNSCORED = "the deciding scorer gave this attempt no value"
 
 
 class DecidingScore(NamedTuple):
-    """The score that decides: its scorer, the part of it when a scorer gives several values,
-    whether the header computes an accuracy of it, and what says that it decides."""
+    """The deciding score: its scorer, the part of it when a scorer gives several values, whether
+    the header computes an accuracy from it, and what makes it decide."""
 
     scorer: str
     part: str
@@ -172,7 +171,7 @@ class Decision(NamedTuple):
 
 
 def orders(header: dict[str, Any]) -> list[DecidingScore]:
-    """Return scores in the order in which they decide: the header's headline, its results, its
+    """Return scores in their order of precedence: the header's headline, its results, its
     scorers."""
     results = mapping(header.get("results"))
     scores = [mapping(one) for one in sequence(results.get("scores"))] or [
@@ -212,7 +211,7 @@ def scores_of(sample: dict[str, Any]) -> dict[str, Any]:
 
 def decide(scores: dict[str, Any], order: list[DecidingScore]) -> Decision:
     """Decide pass or fail by the first score of `order` that the sample has, else by its own first
-    one. A pass is full credit."""
+    score. Only full credit is a pass."""
     if not scores:
         return Decision(None, None, None, "")
     first = next(iter(scores))
@@ -233,7 +232,7 @@ def decide(scores: dict[str, Any], order: list[DecidingScore]) -> Decision:
 
 def number_of(value: Any) -> float | None:
     """Return a score as a number, as Inspect's own metrics read it; None for lists, objects and
-    words that mean none."""
+    words without a numeric meaning."""
     if isinstance(value, (bool, int, float)):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, str):
@@ -253,8 +252,8 @@ def _parsed(value: str) -> float | None:
 def verdict(
     sample: dict[str, Any], decided: Decision, exception: str | None, spent: Bill
 ) -> SourceVerdict:
-    """Return the source's word with every score behind it (texts cut), and what graders, simulated
-    users and models that are not the candidate's used."""
+    """Return the source's verdict with every score behind it (texts cut), and the usage of graders,
+    simulated users and models that are not the candidate's."""
     detail: dict[str, Any] = {}
     if decided.by is not None:
         by = decided.by
@@ -272,7 +271,7 @@ def verdict(
 
 
 def edited(scores: dict[str, Any]) -> bool:
-    """Return whether a person changed or added one of them."""
+    """Return whether a person changed or added one of the scores."""
     return any(
         mapping(edit).get("provenance")
         for score in scores.values()
@@ -281,8 +280,8 @@ def edited(scores: dict[str, Any]) -> bool:
 
 
 def _shown(score: dict[str, Any]) -> dict[str, Any]:
-    """Return one score: value, answer, explanation, reason and every edit with who made it and
-    why."""
+    """Return one score: value, answer, explanation, reason and every edit with its author and
+    reason."""
     shown = {"value": score.get("value")}
     for name in ("answer", "explanation", "reason"):
         if isinstance(score.get(name), str):
@@ -297,7 +296,7 @@ def _shown_edit(edit: dict[str, Any]) -> dict[str, Any]:
 
 
 def _who(said: dict[str, Any]) -> dict[str, str]:
-    """Return who did it, when and why."""
+    """Return author, time and reason."""
     names = ("author", "timestamp", "reason")
     return {name: said[name][:SHOWN] for name in names if isinstance(said.get(name), str)}
 
@@ -308,15 +307,15 @@ SETTINGS = (
     *("temperature", "top_p", "top_k", "max_tokens"),
     *("reasoning_effort", "reasoning_tokens", "effort", "verbosity"),
 )
-"""Settings of generation that make another candidate; the others only say how a run was made."""
+"""Generation settings that define another candidate; others only describe how a run was made."""
 NO_HEADER = "the log has no header: its task and candidate are not known"
 TOLERANCE = 1e-6
 MOST_ALIKE = 20
-"""Notes of one kind on one file."""
+"""Most notes of one kind on one file."""
 
 
 class Run:
-    """The header of a log. `known` facts are kept with every trace of it."""
+    """The header of a log. `known` facts are stored with every trace of it."""
 
     def __init__(self, header: dict[str, Any], path: Path, candidate: str = "") -> None:
         self.header = header
@@ -332,7 +331,7 @@ class Run:
         }
 
     def _candidate(self, spec: dict[str, Any]) -> str:
-        """Return scaffold, version, model and settings, as far as the header says."""
+        """Return scaffold, version, model and settings, as far as the header states them."""
         if not self.model:
             return ""
         plan = mapping(self.header.get("plan"))
@@ -348,7 +347,7 @@ class Run:
         return " ".join(filter(None, parts))[:400]
 
     def planned(self) -> int | None:
-        """Return how many samples there should be: those of the dataset times the epochs."""
+        """Return the expected number of samples: those of the dataset times the epochs."""
         spec = mapping(self.header.get("eval"))
         data, config = mapping(spec.get("dataset")), mapping(spec.get("config"))
         ids = len(sequence(data.get("sample_ids"))) or whole(data.get("samples"))
@@ -380,7 +379,7 @@ def _version(spec: dict[str, Any]) -> str:
 
 
 class Counted(NamedTuple):
-    """What the totals of a log count of one sample."""
+    """The figures of one sample for the totals of the log."""
 
     name: str
     error: bool
@@ -392,7 +391,7 @@ class Counted(NamedTuple):
 
 
 def counted(sample: dict[str, Any], decided: Decision) -> Counted:
-    """Return what the totals of a log count of a sample."""
+    """Return the figures of a sample for the totals of the log."""
     scores = scores_of(sample)
     return Counted(
         str(sample.get("id")),
@@ -406,12 +405,12 @@ def counted(sample: dict[str, Any], decided: Decision) -> Counted:
 
 
 class Last:
-    """Keeps what would be counted of the last sample, where the totals are another process's."""
+    """Keeps the figures of the last sample, where another process computes the totals."""
 
     counted: Counted | None = None
 
     def take(self, sample: dict[str, Any], decided: Decision) -> None:
-        """Keep what would be counted of a sample."""
+        """Keep the figures of a sample."""
         self.counted = counted(sample, decided)
 
 
@@ -426,11 +425,11 @@ class Tally:
         self._values: dict[str, list[float]] = defaultdict(list)
 
     def take(self, sample: dict[str, Any], decided: Decision) -> None:
-        """Count one more sample."""
+        """Add one more sample."""
         self.add(counted(sample, decided))
 
     def add(self, sample: Counted) -> None:
-        """Count one more sample, by what counts of it."""
+        """Add one more sample by its figures."""
         self._samples += 1
         self._errors += sample.error
         self._edited += sample.edited
@@ -444,7 +443,7 @@ class Tally:
                 self._values[sample.name].append(decided.reward)
 
     def notes(self) -> Iterator[str]:
-        """Yield what the reader of the file should know of it."""
+        """Yield notes on the file for its reader."""
         header = self._run.header
         if not header.get("eval"):
             yield NO_HEADER
@@ -483,7 +482,7 @@ class Tally:
         return whole(at_path(self._run.header, "results", "total_samples"))
 
     def _against(self) -> Iterator[str]:
-        """Yield notes on figures of the header that are not those of the samples."""
+        """Yield notes on figures of the header that contradict the samples."""
         header = self._run.header
         declared = self._declared()
         if declared and declared != self._samples:
@@ -499,7 +498,7 @@ class Tally:
             yield f"the header's accuracy is {stated:.6g}, that of the samples {found:.6g}"
 
     def _accuracy(self) -> float | None:
-        """Return the header's accuracy of the deciding score, over the mean of its epochs."""
+        """Return the header's accuracy of the deciding score, by the mean of its epochs."""
         first = self._run.order[0] if self._run.order else None
         for score in map(mapping, sequence(at_path(self._run.header, "results", "scores"))):
             same = first and (score.get("scorer") or score.get("name"), score.get("name")) == (

@@ -1,10 +1,10 @@
 """Parts of a sample of which nothing can be left, found quickly: messages and events in the shapes
 that Inspect writes, whose calls and answers the trace has.
 
-The account of a record (`importing.account`) goes through every object of it. A part that is
-settled here is one of which the account would leave nothing: its member names are known, no text
-in its sample is an act written as JSON, and its calls repeat those of the trace. Whatever is not,
-the account looks at.
+The account of a record (`importing.account`) goes through every object of it. A part is settled
+here if the account would leave nothing of it: its member names are known, no text in its sample is
+an act written as JSON, and its calls repeat those of the trace. The account examines all other
+parts.
 """
 
 from collections.abc import Mapping
@@ -201,18 +201,18 @@ _TOOL = frozenset(
         *("completed", "working_time", "agent", "agent_span_id", "message_id", "failed"),
     )
 )
-"""Members of the event of a tool."""
+"""Members of a tool event."""
 _ANSWERING = frozenset(("tool", "function", "toolResult", "tool_response", "observation"))
-"""Roles of what a tool returned."""
+"""Roles of a tool's result."""
 _SPARE = 32
-"""No text that is referred to is put in its place more often than this for one reference."""
+"""Most times per reference that one referenced text is inserted."""
 
 
 _OUTPUT = {None: _Output}
 
 
 def _shaped(value: Any, shapes: Mapping[Any, type[_Shape]], kind: Any) -> Any:
-    """Return a value in the shape of its kind; None where it has another."""
+    """Return a value decoded by the shape of its kind; None where it has another shape."""
     shape = shapes.get(kind) if kind is None or type(kind) is str else None
     if shape is None:
         return None
@@ -223,7 +223,7 @@ def _shaped(value: Any, shapes: Mapping[Any, type[_Shape]], kind: Any) -> Any:
 
 
 class Settled:
-    """What is settled in one sample, once its trace is written."""
+    """The settled parts of one sample, once its trace is written."""
 
     def __init__(self, draft: Draft, texts: Attachments) -> None:
         self._texts = texts
@@ -257,7 +257,7 @@ class Settled:
         return found is not None and self._told(found)
 
     def output(self, output: Any) -> bool:
-        """Return whether nothing can be left of what a model gave."""
+        """Return whether nothing can be left of a model's output."""
         found = _shaped(output, _OUTPUT, None)
         return found is not None and self._output(found)
 
@@ -273,7 +273,7 @@ class Settled:
         return not isinstance(message, _Answer) or message.tool_call_id in self._answered
 
     def _copy(self, own: Any, tool: Any, arguments: Any) -> bool:
-        """Return whether the trace has this very call."""
+        """Return whether the trace has exactly this call."""
         call = self._calls.get(own) if own and type(own) is str else None
         if call is None or call["tool"] != tool or type(arguments) is not dict:
             return False
@@ -281,7 +281,7 @@ class Settled:
         return bool(arguments == known or self._texts.whole(arguments) == known)
 
     def _still(self, value: Any) -> bool:
-        """Return whether a value is no act and holds none."""
+        """Return whether a value is no act and contains none."""
         kind = type(value)
         if kind is dict:
             if "role" in value and self.message(value):
@@ -294,8 +294,8 @@ class Settled:
 
 def settled(sample: dict[str, Any], parts: Parts, draft: Draft, texts: Attachments) -> list[Any]:
     """Return parts of the sample, as they are in it, of which nothing can be left. None where a
-    name stands twice, where no call was made (words may then be one), and where a text may be an
-    act or a reference leads to nothing, or to more than a record may be."""
+    name is repeated, where no call was made (words may then be one), and where a text may be an act
+    or a reference leads to nothing, or to more than a record may have."""
     if not draft.calls() or has_repeats(sample) or not _plain(parts, draft, texts):
         return []
     found = Settled(draft, texts)

@@ -1,10 +1,10 @@
 """The events of a sample as the events of a trace, in the order of the list; and the store of a
 sample as its events change it.
 
-The list is not sorted by time: an approval is before its tool event, which is stamped earlier; a
-call that hands over to a sub-agent is before what that agent does. So a result is written when the
-span of its tool ends. Since 0.3.9x events carry the id of their span; earlier logs have `step`
-begin and end marks.
+The list is not sorted by time: an approval precedes its tool event, whose timestamp is earlier; a
+call that hands over to a sub-agent precedes that agent's events. So a result is written when the
+span of its tool ends. Since 0.3.9x events have the id of their span; earlier logs have `step` begin
+and end marks.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ MOST_SPANS = 100_000
 
 
 class Spans:
-    """The spans and steps that are open or over so far."""
+    """The spans and steps that are open or have ended."""
 
     def __init__(self) -> None:
         self._scopes: dict[str, Scope] = {}
@@ -43,7 +43,7 @@ class Spans:
             self._tools[name] = own
 
     def step(self, event: dict[str, Any]) -> None:
-        """Take a step mark. An end closes the innermost open step, whatever it is called."""
+        """Read a step mark. An end closes the innermost open step, whatever its name."""
         if event.get("action") == "begin":
             self.enter(text(event.get("type")), event.get("name"))
         else:
@@ -65,13 +65,13 @@ class Spans:
         return found or self._top()
 
     def caller(self, event: dict[str, Any]) -> Scope:
-        """Return the scope of who called a tool: a step may be around the tool event itself."""
+        """Return the scope of a tool's caller: a step may enclose the tool event itself."""
         if not _has_span(event) and self._steps and self._top().tool == event.get("function"):
             return self._outer[-1]
         return self.scope(event)
 
     def claim_tool(self, name: Any) -> str:
-        """Return the span that was just begun for a call of this tool, empty when there is none."""
+        """Return the span that just began for a call of this tool, empty when there is none."""
         return self._tools.pop(name, "") if isinstance(name, str) else ""
 
     def _top(self) -> Scope:
@@ -101,23 +101,24 @@ def speaks(events: list[Any]) -> bool:
 # Stores -------------------------------------------------------------------------------------------
 
 MOST_STATES = 4 << 20
-"""Bytes of state snapshots kept of one attempt: a growing store is repeated at every step."""
+"""Most bytes of state snapshots stored for one attempt: a growing store is repeated at every
+step."""
 MOST_WORK = 20_000_000
-"""Members copied while following one store; each change copies what it goes through."""
+"""Most members copied while following one store; each change copies the containers on its path."""
 TOO_MUCH = "state snapshots beyond 4 MiB were left out (the final state is kept)"
 LOST = "a change of the store could not be followed: state snapshots end there"
 
 
 class NoPatch(Exception):
-    """A change that does not fit the value it is about, or one too many."""
+    """A change that does not fit its value, or one change too many."""
 
 
 class Stores:
     """Follows the store through the spans of one sample.
 
     Every span reports its own changes at its end, so one change is reported once per enclosing
-    span: what a span reports is applied to the store as it was when that span began, and counts
-    only when the store then differs from the one known so far.
+    span: a span's changes are applied to the store as it was when that span began, and count only
+    when the store then differs from the known one.
     """
 
     def __init__(self, start: Any) -> None:
@@ -140,8 +141,7 @@ class Stores:
             self._steps.pop()
 
     def change(self, span: Any, changes: list[Any]) -> bool:
-        """Apply what a span says it changed; return whether the store differs now. Raises
-        NoPatch."""
+        """Apply a span's changes; return whether the store differs now. Raises NoPatch."""
         before = self._before(span)
         after: Any = before
         for one in changes:
@@ -149,7 +149,7 @@ class Stores:
         if not isinstance(after, dict):
             raise NoPatch
         self._patch.spend(len(before) + len(after) + len(self.state))
-        # Spans may overlap: what this one did not touch stays as the others left it.
+        # Spans may overlap: parts that this span did not change stay as the others left them.
         merged = dict(self.state)
         for name in dict.fromkeys((*before, *after)):
             if name not in after:
@@ -161,7 +161,7 @@ class Stores:
         return news
 
     def affords(self) -> bool:
-        """Return whether a snapshot of the store may be kept."""
+        """Return whether a snapshot of the store may still be stored."""
         self._left -= len(msgspec.json.encode(self.state))
         return self._left >= 0
 
@@ -176,7 +176,7 @@ def _differ(one: Any, two: Any) -> bool:
 
 
 class _Patch:
-    """JSON Patch operations on values that are shared: what changes is copied, the rest is not."""
+    """JSON Patch operations on shared values: only changed parts are copied."""
 
     def __init__(self) -> None:
         self._work = MOST_WORK
@@ -270,8 +270,8 @@ _REFUSED = frozenset({"reject", "terminate"})
 class Trajectory:
     """Reads the events of one sample into a draft.
 
-    `limit` is the event that says which limit stopped the sample; `first` and `last` are the
-    times between which the agent was at work.
+    `limit` is the event that says which limit stopped the sample; `first` and `last` are the times
+    between which the agent worked.
     """
 
     def __init__(self, draft: Draft, parts: Parts, texts: Attachments) -> None:
@@ -288,7 +288,7 @@ class Trajectory:
         self._speaks = speaks(parts.events)
 
     def read(self) -> None:
-        """Write everything the sample holds."""
+        """Write the whole sample."""
         messages = sequence(self._parts.sample.get("messages"))
         if not self._speaks:
             self.turns.conversation(messages)
@@ -371,7 +371,7 @@ class Trajectory:
         )
 
     def _inside(self, event: dict[str, Any], kind: str, name: Any) -> None:
-        """Take the events that old logs keep inside the event of a tool or a subtask."""
+        """Read the events that old logs keep inside the event of a tool or a subtask."""
         inner = sequence(event.get("events"))
         if inner:
             self._spans.enter(kind, name)
@@ -407,8 +407,8 @@ class Trajectory:
     def _changed(
         self, call: dict[str, Any] | None, ran: dict[str, Any], said: dict[str, Any]
     ) -> None:
-        """Give a call the arguments it ran with; the approval keeps those that were asked for. A
-        call that ran as another tool, or in an unknown form, counts as not understood."""
+        """Set the arguments with which a call ran; the approval keeps the requested ones. A call
+        that ran as another tool, or in an unknown form, counts as not understood."""
         given = ran["arguments"]
         if call is None or ran["function"] != call["tool"] or not isinstance(given, dict):
             self.draft.unread("approval.modified")
@@ -416,7 +416,7 @@ class Trajectory:
             said["asked"], call["arguments"] = call["arguments"], given
 
     def _review(self, event: dict[str, Any], scope: Scope) -> None:
-        """Take a review that is no approval of a call: of its result, or by a monitor."""
+        """Read a review that is not an approval of a call: one of its result, or by a monitor."""
         decided = text(event.get("decision")) or text(event.get("action"))
         call_id = mapping(event.get("call")).get("id") or event.get("step_id")
         if decided:
@@ -424,7 +424,7 @@ class Trajectory:
             self.draft.approval(said, call_id, at=event.get("timestamp"))
 
     def _input(self, event: dict[str, Any], scope: Scope) -> None:
-        """Take what a person typed or was shown at the terminal."""
+        """Read what a person typed or was shown at the terminal."""
         typed = event.get("content") or text(event.get("input")).strip()
         if typed:
             self.draft.message("user", typed, at=event.get("timestamp"))
@@ -463,8 +463,8 @@ def _texts_in(event: dict[str, Any], *names: str) -> dict[str, str]:
     return {name: event[name] for name in names if isinstance(event.get(name), str)}
 
 
-# Beside the class and not in each reading of a sample: methods bound in an attribute are a cycle,
-# which would keep the whole sample in memory until cycles are looked for.
+# In the class and not in each instance: bound methods in an attribute form a reference cycle, which
+# would keep the whole sample in memory until the garbage collector runs.
 _READERS: dict[str, Callable[[Trajectory, dict[str, Any], Scope], None]] = {
     "sample_init": Trajectory._init,
     "model": lambda told, event, scope: told.turns.model(event, scope),

@@ -1,10 +1,11 @@
-"""Spans of OpenTelemetry and its relatives as episodes. This module is one span, the same for every
-format: its ids and times, the conversation and episode its own metadata names, the call of a tool
-span, its counts and its cost.
+"""Spans of OpenTelemetry and its relatives as episodes. This module handles one span, the same for
+every format: its ids and times, the conversation and episode that its own metadata names, the call
+of a tool span, its counts and its cost.
 
-Every format of spans has the same reader (`reader.SpanReader`): a first pass notes the places of a
-file's spans and which spans belong together, a second reads the spans of one episode at a time. A
-format adds its envelope: where spans are in a file, and how one is written."""
+Every format of spans has the same reader (`reader.SpanReader`): a first pass records the places of
+a file's spans and which spans belong together, a second reads the spans of one episode at a time. A
+format adds its envelope: where spans are in a file, and how a span is written.
+"""
 
 import base64
 import binascii
@@ -54,19 +55,19 @@ class Span(NamedTuple):
 
     @property
     def lasted_ms(self) -> float | None:
-        """Return how long it was open, None when it has no end or ends before it starts."""
+        """Return the duration of the span, None when it has no end or ends before it starts."""
         if self.start is None or self.end is None or self.end < self.start:
             return None
         return round((self.end - self.start) / 1e6, 6)
 
     def has(self, *names: str) -> bool:
-        """Return whether one of these attributes says anything."""
+        """Return whether one of these attributes has content."""
         return self.first(*names) is not None
 
     def first(self, *names: str) -> Any:
-        """Return the first of these attributes that says anything, else None."""
+        """Return the first of these attributes with content, else None."""
         held = self.attributes
-        if held.keys().isdisjoint(names):  # as most are, and this is quicker
+        if held.keys().isdisjoint(names):  # usually so, and this is quicker
             return None
         for name in names:
             value = held.get(name)
@@ -88,8 +89,8 @@ _NOTHING = re.compile(r"0*\Z")
 
 
 def hex_id(value: Any) -> str:
-    """Return a trace or span id as lower-case hex, whether the file has it as hex (any case) or, as
-    protobuf's JSON has it, as base64. Other texts stay; empty when there is none or it is zero."""
+    """Return a trace or span id as lower-case hex, from hex (any case) or, as in protobuf's JSON,
+    base64. Other texts are returned unchanged; empty when there is no id or it is zero."""
     return _hex_ids[value] if isinstance(value, str) else ""
 
 
@@ -105,7 +106,7 @@ def _hex_id(value: str) -> str:
 
 
 _hex_ids = Remembered[str, str](_hex_id, 4096, 64)
-"""Ids of spans met: most are named again, by the spans below them and of their trace."""
+"""Span ids seen: most occur again, in the spans below them and of their trace."""
 
 MOST = 1 << 63
 
@@ -175,20 +176,20 @@ _CONVERSATIONS = (
 
 
 def conversation_of(span: Span) -> str:
-    """Return the conversation or session a span belongs to, empty when not stated."""
+    """Return the conversation or session of a span, empty when not stated."""
     found = span.text(*_CONVERSATIONS) or _text(span.resource.get("langfuse.session.id"))
     return "" if found.startswith(_ANSWERS) else found[:512]
 
 
 _ANSWERS = ("resp_", "chatcmpl-")
-"""Ids of answers, which some frameworks name as the conversation they go on with."""
+"""Prefixes of answer ids, by which some frameworks name the conversation that they continue."""
 
 
 MOST_ATTEMPTS = 1 << 31
 
 
 class Run(NamedTuple):
-    """The episode and attempt that a span's own metadata names."""
+    """The episode and attempt named in a span's own metadata."""
 
     episode: str
     attempt: int | None
@@ -244,7 +245,7 @@ def _text(value: Any) -> str:
 
 class ToolUse(NamedTuple):
     """A tool span: `id` is that of the call it answers, if stated; `result` is None when the span
-    gives none; `failed` is whether the result says of itself that it is an error."""
+    gives none; `failed` is whether the result itself says that it is an error."""
 
     name: str
     id: str
@@ -263,7 +264,7 @@ def tool_use(span: Span) -> ToolUse:
     message = _tool_message(returned) or {}
     result = plain(message["content"]) if message else returned
     failed = message.get("status") == "error" or (
-        isinstance(result, dict) and result.get("isError") is True  # as MCP has it
+        isinstance(result, dict) and result.get("isError") is True  # as in MCP
     )
     return ToolUse(
         name or _TOOL_PREFIX.sub("", span.name) or "unnamed",
@@ -286,7 +287,7 @@ _BACK = (
     "lmnr.span.output",
 )  # fmt: skip
 TOLD_BY_TOOLS = frozenset((*_GIVEN, *_BACK))
-"""Attributes with the arguments and the result of a tool span: neither holds another call."""
+"""Attributes with the arguments and the result of a tool span: neither contains another call."""
 
 
 def _arguments(span: Span) -> Any:
@@ -302,7 +303,7 @@ def _arguments(span: Span) -> Any:
 
 
 def tool_message(value: Any) -> dict[str, Any] | None:
-    """Return LangChain's message of what a tool returned, which names the call it answers."""
+    """Return LangChain's message with a tool's result, which names the call it answers."""
     return _tool_message(plain(value))
 
 
@@ -314,7 +315,7 @@ def _tool_message(parsed: Any) -> dict[str, Any] | None:
 
 
 def plain(value: Any) -> Any:
-    """Return a value out of the JSON text it may be written as; other texts stay."""
+    """Return a value, decoded if it is written as JSON text; other texts are returned unchanged."""
     if value == "null":
         return None
     if isinstance(value, str) and value[:1] in ("{", "[", '"'):
@@ -377,7 +378,7 @@ def usage_of(span: Span) -> dict[str, int] | None:
 
 
 def aggregated_usage(span: Span) -> dict[str, int] | None:
-    """Return the sum an agent's span gives for the calls within it."""
+    """Return the sum that an agent's span states for the calls within it."""
     if span.has(*_AGGREGATED):
         return tokens(
             input_tokens=span.first(_AGGREGATED[0]), output_tokens=span.first(_AGGREGATED[1])
@@ -400,5 +401,6 @@ _COST = ("langfuse.observation.total_cost", "llm.cost.total", "gen_ai.usage.cost
 
 
 def cost_of(span: Span) -> float | None:
-    """Return what a span says it cost, in USD; 0 is what is written where nothing was priced."""
+    """Return the cost stated by a span, in USD; 0 is written where nothing was priced, and gives
+    None."""
     return measured(next((span.attributes[one] for one in _COST if one in span.attributes), None))

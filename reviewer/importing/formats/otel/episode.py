@@ -1,4 +1,4 @@
-"""One episode's spans as a native record: its names, and the parts that no reader took.
+"""One episode's spans as a native record: its names, and the parts that no reader understood.
 
 Every attribute and event of every span is examined, whatever the span is for: a call may be in a
 second choice, under another role, in metadata, in a span of an unknown kind. A part that repeats a
@@ -65,7 +65,7 @@ _LIKE = re.compile(r"[-_. ]")
 
 @lru_cache(maxsize=256)
 def safe(text: str) -> str:
-    """Return `text` as part of a file name; empty when nothing of it can stay. A text that holds
+    """Return `text` as part of a file name; empty when nothing of it can stay. A text that contains
     what looks like a person's identifier is dropped: in its new spelling no rule would recognize
     it."""
     if redactor_of(RedactionRules()).masked(text) != text:
@@ -74,7 +74,7 @@ def safe(text: str) -> str:
 
 
 def service_of(span: Span) -> str:
-    """Return the service a span comes from; empty for the name SDKs give when none was set."""
+    """Return the service of a span; empty for the default name that SDKs use."""
     name = span.resource.get("service.name")
     return name if isinstance(name, str) and not name.startswith("unknown_service") else ""
 
@@ -86,8 +86,8 @@ def main_service(tree: Tree) -> str:
 
 
 def candidate_of(tree: Tree) -> str:
-    """Return service and version, agent, model, as far as the spans say; empty when they say
-    nothing."""
+    """Return service and version, agent, model, as far as the spans state them; empty when they
+    state none."""
     spans = [*(call.span for call in tree.calls), *tree.spans]
     service = next((span for span in spans if service_of(span)), None)
     owners = (tree.owner(call.span) for call in tree.calls)
@@ -112,7 +112,7 @@ def _first(names: Iterable[str]) -> str:
 
 
 def _joined(*words: str) -> str:
-    """Return words in a row, without those that repeat another in a different spelling."""
+    """Return words joined, without those that repeat another in a different spelling."""
     found: dict[str, str] = {}
     for word in words:
         if word:
@@ -124,18 +124,18 @@ def _joined(*words: str) -> str:
 
 HARMLESS = frozenset(
     (
-        # the definitions of the tools that are offered, not calls of them
+        # definitions of the offered tools, not calls of them
         *("gen_ai.tool.definitions", "llm.tools", "ai.prompt.tools", "llm.request.functions"),
         "mlflow.chat.tools",
         *("model_request_parameters", "tools", "functions", "input_tools", "function_declarations"),
         *("logfire.json_schema",),
-        # how the model was asked: settings of the request
+        # settings of the request to the model
         *("llm.invocation_parameters", "tool_choice", "toolChoice", "ai.prompt.toolChoice"),
-        # what is around a call of the network, and what broke
+        # facts about a network call, and errors
         *("http.request.header", "http.response.header", "exception.stacktrace", "stacktrace"),
     )
 )
-"""Attributes and members that hold no act, each for the reason above it."""
+"""Attributes and members that contain no act, each for the reason above it."""
 
 _NAMED = re.compile(
     r"(?:^|[._])tool(?:_call|Call)?[._]?(?:name|call[._]id|arguments|args|input|parameters)\Z",
@@ -177,18 +177,18 @@ _ANSWERS = (
 
 
 def _tells(span: Span) -> bool:
-    """Return whether a span of a whole run holds what a model answered in it."""
+    """Return whether a span of a whole run contains a model's answers in it."""
     return any(name.startswith(_ANSWERS) for name in span.attributes)
 
 
 def _acts(span: Span) -> bool:
-    """Return whether a span of no kind names a tool or what it is given."""
+    """Return whether a span of no kind names a tool or its arguments."""
     return any(_NAMED.search(name) for name in span.attributes)
 
 
 def opened(attributes: Attributes, read: Container[str] = ()) -> dict[str, Any]:
-    """Return attributes as an object, less those that were `read`: what is flattened with numbers
-    (`prefix.0.role`) is nested, and texts that hold JSON are opened."""
+    """Return attributes as an object, except those that were `read`: flattened lists
+    (`prefix.0.role`) are nested, and texts that are JSON are decoded."""
     root: dict[str, Any] = {}
     for name, value in attributes.items():
         if name in HARMLESS or name in read:
@@ -216,7 +216,7 @@ _LONGEST = 200
 
 
 def _steps(name: str) -> list[str] | None:
-    """Return the steps of a flattened name, None for one that is not."""
+    """Return the steps of a flattened name, None for any other name."""
     try:
         return _known[name]
     except KeyError:
@@ -270,9 +270,9 @@ EXACT = 1 << 53
 
 
 class Heading(NamedTuple):
-    """The names of a record: `candidate` is the one the user gave, else empty, and `otherwise` the
-    one to take when the spans name none; attempts of the file count from `first_attempt`. `called`
-    says of which suite, candidate and episode a stored attempt of such names is."""
+    """The names of a record: `candidate` is the one that the user gave, else empty, and `otherwise`
+    the default when the spans name none; attempts of the file count from `first_attempt`. `called`
+    returns the suite, candidate and episode of a stored attempt with such names."""
 
     format: str
     candidate: str
@@ -283,7 +283,7 @@ class Heading(NamedTuple):
     lost: tuple[str, ...] = ()
     """Places of the file that could not be read."""
     lacks: tuple[str, ...] = ()
-    """What may come later."""
+    """Parts that may come later."""
     elsewhere: Callable[[], Container[str]] = frozenset
     """The ids of spans that other episodes hold of the same traces."""
 
@@ -309,7 +309,7 @@ def native(tree: Tree, heading: Heading) -> Foreign:
     if run is not None and run.attempt is not None:
         attempt = run.attempt + 1 - heading.first_attempt
     asked = request(draft)
-    # Spans come late and traces are exported again: the trace it began with is what it is.
+    # Spans come late and traces are exported again: the trace that it began with identifies it.
     draft.identity = f"trace:{tree.all[0].trace}" if tree.all[0].trace else ""
     draft.names = tuple(dict.fromkeys(names_of(tree.all)))[:MOST_NAMES]
     episode = run.episode if run is not None else _conversation(tree) or tree.all[0].trace
@@ -334,7 +334,7 @@ def native(tree: Tree, heading: Heading) -> Foreign:
 
 
 def _said_of(tree: Tree) -> SourceVerdict | None:
-    """Return what scores and graders beside the agent said and used, as a verdict."""
+    """Return the scores and usage of graders beside the agent, as a verdict."""
     scores, used = scores_of(tree), others(tree)
     if not used:
         return scores
@@ -344,7 +344,7 @@ def _said_of(tree: Tree) -> SourceVerdict | None:
 def _final_message(
     tree: Tree, cast: Actors, calls: Sequence[Exchange], ending: Ending
 ) -> str | None:
-    """Return the last answer of an agent that works for no other: what its last model call said,
+    """Return the last answer of an agent that works for no other: the words of its last model call,
     else the output of its span."""
     if ending.waiting:
         return None
@@ -382,7 +382,7 @@ def _note(tree: Tree, draft: Draft) -> None:
 
 
 def _describe(tree: Tree, draft: Draft, ending: Ending) -> None:
-    """Keep facts that have no member of their own in a record."""
+    """Store facts that have no member of their own in a record."""
     models = [one for call in tree.calls for one in (call.span, *call.around)]
     listed = {
         "traces": (span.trace for span in tree.all),

@@ -1,4 +1,4 @@
-"""The operations of an episode as events of a draft, in the order they happened.
+"""The operations of an episode as events of a draft, in the order in which they happened.
 
 Every model call repeats the history before it: each message is written once.
 """
@@ -32,7 +32,7 @@ DENIED = "a call that waited for approval was answered without being run: taken 
 
 
 class OpenCall:
-    """A call without a result. `begun` is whether a tool span has been found to describe it."""
+    """A call without a result. `begun` is whether a tool span was found that describes it."""
 
     def __init__(self, own: str, name: str, event: dict[str, Any]) -> None:
         self.own, self.name, self.event = own, name, event
@@ -40,12 +40,12 @@ class OpenCall:
 
 
 class Conversation:
-    """One draft, and how much of the conversation is in it so far."""
+    """One draft, and how much of the conversation it contains so far."""
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
         self.waiting: set[str] = set()
-        """Ids of calls that the source says wait for a person's approval."""
+        """Ids of calls that wait for a person's approval according to the source."""
         self._told: Counter[object] = Counter()
         self._results = 0
         self._open: list[OpenCall] = []
@@ -55,8 +55,8 @@ class Conversation:
         self._made = 0
 
     def hear(self, given: list[Turn], actor: str, user: str = "user") -> None:
-        """Write what is new in a whole history. Of its messages that equal earlier ones, as many as
-        were written are old. `actor` signs the agent's lines, `user` the user's."""
+        """Write the new part of a whole history. Among equal messages, as many as were written
+        before are old. `actor` is the speaker of the agent's lines, `user` of the user's."""
         seen: Counter[object] = Counter()
         results = 0
         for message in given:
@@ -84,7 +84,7 @@ class Conversation:
                     self.draft.note(HISTORY_ONLY)
 
     def say(self, answer: list[Turn], actor: str, **more: Any) -> dict[str, Any]:
-        """Write what a model answered; `more` (time, tokens …) goes to the first event."""
+        """Write a model's answer; `more` (time, tokens …) goes to the first event."""
         first: dict[str, Any] | None = None
         for message in answer:
             for part in message.parts:
@@ -98,8 +98,8 @@ class Conversation:
         return first or self.draft.message(actor, "", **more)
 
     def begin(self, part: Part, actor: str, at: Any) -> OpenCall | None:
-        """Write the call that a tool span describes, unless a message held it. Return None when
-        another span describes that very call, or its result is known."""
+        """Write the call that a tool span describes, unless a message contained it. Return None
+        when another span describes the same call, or its result is known."""
         own = part.id
         if any(call.own == own and call.begun for call in self._open):
             return None
@@ -117,8 +117,8 @@ class Conversation:
         return call
 
     def _ran(self, part: Part) -> bool:
-        """Return whether a call of the history, with its id, is one that only a tool's span without
-        an id has told; from then on it has that id."""
+        """Return whether a call in the history, with its id, was so far only stated by a tool span
+        without an id; the call then gets that id."""
         wanted = _arguments(part.value)
         for call in self._nameless:
             if call.name == part.name and call.event["arguments"] == wanted:
@@ -130,12 +130,13 @@ class Conversation:
         return False
 
     def end(self, call: OpenCall, result: Part, status: Status, **more: Any) -> None:
-        """Write what a tool span says came back, unless a message held it."""
+        """Write the result that a tool span states, unless a message contained it."""
         if call in self._open:
             self._answer(call, result, status, **more)
 
     def close(self, arguments: Any) -> None:
-        """Mark an open call with these arguments as done: it was no tool but the answer itself."""
+        """Mark an open call with these arguments as done: it was no tool call but the answer
+        itself."""
         for call in self._open:
             if call.event["arguments"] == arguments:
                 call.event["status"] = "ok"
@@ -167,7 +168,7 @@ class Conversation:
         return event
 
     def finish(self) -> None:
-        """Give calls of spans without an id the id by which a later history knew them."""
+        """Give calls of spans without an id the id that a later history uses for them."""
         ids = {made: own for own, made in self._ids.items()}
         for event in self.draft.events if ids else ():
             if (made := event.get("call_id")) in ids:
@@ -189,7 +190,7 @@ class Conversation:
         self._answer(call, part)
 
     def _fitting(self, own: str, name: str, made: Any, fresh: bool = False) -> OpenCall | None:
-        """Return the open call that is meant: that of the id; without one (or when calls have none)
+        """Return the matching open call: that of the id; without an id (or when calls have none)
         the oldest of that tool, preferably with those arguments. `fresh` calls have not begun."""
         calls = [call for call in self._open if not (fresh and call.begun)]
         for call in calls:
@@ -242,7 +243,7 @@ def _arguments(value: Any) -> Any:
 
 
 class Exchange(NamedTuple):
-    """A model call with what it was given and what it answered."""
+    """A model call with its input and its answer."""
 
     call: Call
     given: list[Turn]
@@ -254,19 +255,21 @@ def exchange_of(call: Call) -> Exchange:
     spans = (call.span, *call.around)
     given = [found for span in spans if (found := inputs(span))]
     answers = [found for span in spans if (found := outputs(span))]
-    # Some instrumentations write a whole conversation as one text; the span around may know it.
+    # Some instrumentations write a whole conversation as one text; the enclosing span may have it
+    # in full.
     full = next((one for one in given if len(one) > 1), given[0] if given else [])
     called = (one for one in answers if any(p.kind == "call" for m in one for p in m.parts))
     return Exchange(call, full, next(called, answers[0] if answers else []))
 
 
 Act = tuple[int, int, Callable[[], None]]
-"""When, which of those at the same time, and what then is to be written."""
+"""When, its rank among those at the same time, and the function that writes it."""
 
 
 def tell(tree: Tree, cast: Actors, calls: Sequence[Exchange], telling: Conversation) -> None:
-    """Write everything in the order it began. The result of a tool that had an agent at work comes
-    after that work, and what only an agent's span knows comes where the agent ends."""
+    """Write everything in the order in which it began. The result of a tool within which an
+    agent worked comes after that work, and facts that only an agent's span has come where the
+    agent ends."""
     known = any(one.given or one.answer for one in calls)
     place = {id(span): number for number, span in enumerate(tree.spans)}
     tops = tree.tops()
@@ -316,7 +319,7 @@ def _tell_call(one: Exchange, cast: Actors, telling: Conversation) -> None:
 
 
 class _Tool:
-    """A tool span: its call when it begins, the result when it ends."""
+    """A tool span: it writes its call when it begins, the result when it ends."""
 
     def __init__(self, span: Span, use: ToolUse, actor: str, telling: Conversation) -> None:
         self._span, self._use, self._actor, self._telling = span, use, actor, telling
@@ -336,7 +339,7 @@ class _Tool:
             result = _failure(span) if result is None else result
         elif result is None and span.end is None:
             if self._call is not None:
-                self._call.begun = False  # it has not come back: another span may go on with it
+                self._call.begun = False  # it has no result yet: another span may continue it
             return
         if self._call is not None:
             part, lasted = Part("result", result), span.lasted_ms
@@ -359,7 +362,7 @@ def _tell_end(span: Span, telling: Conversation, *, known: bool, alone: bool) ->
 
 
 def _asked(span: Span) -> list[Turn]:
-    """Return what a run was asked, as far as its own span says."""
+    """Return the request of a run, as far as its own span states it."""
     names = ("langfuse.observation.input", "input.value", "traceloop.entity.input")
     raw = span.first(*names, "lmnr.span.input")
     return inputs(span) or _plain(raw, "user")
@@ -372,7 +375,7 @@ def _plain(text: Any, role: Role) -> list[Turn]:
 
 
 def _ask_first(top: Span, telling: Conversation) -> None:
-    """Put what the run was asked in front, when no model call repeats it."""
+    """Put the request of the run first, when no model call repeats it."""
     events = telling.draft.events
     before = len(events)
     telling.hear([one for one in _asked(top) if one.role == "user"], AGENT)
@@ -380,7 +383,7 @@ def _ask_first(top: Span, telling: Conversation) -> None:
 
 
 def _failure(span: Span) -> str:
-    """Return what went wrong, in the source's words."""
+    """Return the error, in the source's words."""
     for event in span.events:
         if event.name == "exception":
             found = event.attributes.get("exception.message")
@@ -396,7 +399,7 @@ def _error_type(span: Span) -> str:
 
 
 def request(draft: Draft) -> str:
-    """Return the first thing the user said."""
+    """Return the first message of the user."""
     for event in draft.events:
         if event["kind"] == "message" and event["actor"] == "user":
             return event["message"] if isinstance(event["message"], str) else ""
@@ -407,9 +410,9 @@ def request(draft: Draft) -> str:
 
 
 def read_texts(tree: Tree, calls: list[Exchange]) -> list[Exchange]:
-    """Return the model calls with calls that the agent wrote as text as calls, and what answers
-    them as results. They stay as they are where there is another form of call, or where a text is
-    not understood: the accounting then reports what is left."""
+    """Return the model calls with the calls that the agent wrote as text decoded, and the texts
+    that answer them as results. They stay unchanged where there is another form of call, or where a
+    text is not understood: the accounting then reports what is left."""
     if tree.tools or any(part.kind == "call" for part in _all_parts(calls)):
         return calls
     texts = [

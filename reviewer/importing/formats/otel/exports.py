@@ -1,10 +1,11 @@
 """Spans that are objects of their own, as observability tools export them: Langfuse; Phoenix and
 its data frames, OpenTelemetry's console exporter, and what the JavaScript SDK keeps in memory.
 
-Langfuse exports a trace with its observations, by itself, in an array, or one a line. Input,
-output and metadata are often JSON inside a text, even twice. Langfuse prices what it sees, so here
+Langfuse exports a trace with its observations, by itself, in an array, or one per line. Input,
+output and metadata are often JSON inside a text, even twice. Langfuse computes prices, so here
 spans have a cost. `latency` is seconds in some exports and milliseconds in others: it is never
-read, times are."""
+read, times are.
+"""
 
 from typing import Any
 
@@ -96,7 +97,7 @@ def _parts(value: Any) -> tuple[dict[str, Any], str, list[dict[str, Any]]]:
 
 
 def _facts(trace: dict[str, Any], value: dict[str, Any]) -> Attributes:
-    """Return what is said of the trace as a whole; every span carries it."""
+    """Return the facts about the trace as a whole, which every span gets."""
     scores = trace.get("scores") or value.get("scores")
     found = {
         ROOT: trace.get("id"),
@@ -113,8 +114,7 @@ def _facts(trace: dict[str, Any], value: dict[str, Any]) -> Attributes:
 
 
 def _opened(value: Any) -> Any:
-    """Return a value out of the JSON text, or the JSON text of a JSON text, it may be written
-    as."""
+    """Return a value, decoded if it is written as JSON text, also as JSON text within JSON text."""
     for _ in range(3):
         if not isinstance(value, str):
             break
@@ -151,7 +151,7 @@ def _span(value: dict[str, Any], trace: str, facts: Attributes, observed: Attrib
 
 
 def _observed(value: dict[str, Any]) -> Attributes:
-    """Return an observation's own members, under the names Langfuse's SDK gives them in
+    """Return an observation's own members, under the names that Langfuse's SDK uses in
     attributes."""
     priced = at_path(value, "costDetails", "total")
     found = {
@@ -228,7 +228,7 @@ class OpenInferenceReader(SpanReader):
 
 
 def _list_in(value: dict[str, Any]) -> str:
-    """Return the member that holds a list of spans, empty when the object is no such list."""
+    """Return the member that contains a list of spans, empty when the object has no such list."""
     for name in _LISTS:
         if isinstance(at_path(value, name, 0), dict):
             return name
@@ -253,7 +253,7 @@ def _ids(value: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def _status(value: dict[str, Any]) -> tuple[bool, str]:
-    """Return (whether it is an error, what is said of it)."""
+    """Return (whether it is an error, its text)."""
     status = value.get("status")
     held = status if isinstance(status, dict) else value
     code = _either(held, "status_code", "code")
@@ -275,7 +275,7 @@ def _attributes(value: dict[str, Any]) -> Attributes:
 
 
 def _nested(value: Any, depth: int = 0) -> Any:
-    """Return a list of a data frame with objects in place of dotted names (`message.role`)."""
+    """Return a list from a data frame with objects in place of dotted names (`message.role`)."""
     if isinstance(value, list) and depth < 8:
         return [_nested(one, depth + 1) for one in value]
     if not isinstance(value, dict) or not any("." in name for name in value):
@@ -287,7 +287,7 @@ def _nested(value: Any, depth: int = 0) -> Any:
         for step in above:
             inner = node.setdefault(step, {})
             if not isinstance(inner, dict):
-                return value  # the name of a value and of an object: left as it is
+                return value  # a name both of a value and of an object: unchanged
             node = inner
         if last in node:
             return value

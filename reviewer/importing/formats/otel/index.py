@@ -1,5 +1,5 @@
-"""The places of the spans in a file of any envelope, and the spans that make one episode or one
-attempt, found without holding the file in memory."""
+"""The places of the spans in a file of any envelope, and the spans that make up one episode or one
+attempt, found without keeping the file in memory."""
 
 import io
 from array import array
@@ -21,8 +21,8 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class FileValue(NamedTuple):
-    """One value of a file. `path` is its place in its document; `at` and `raw` are its offset and
-    bytes (empty, with `problem`, when it is cut off or no JSON)."""
+    """One value in a file. `path` is its place in its document; `at` and `raw` are its offset and
+    bytes (empty, with `problem`, when it is cut off or not JSON)."""
 
     document: int
     path: Path
@@ -40,9 +40,9 @@ class FileValue(NamedTuple):
 
 def values(handle: BinaryIO, roots: tuple[Pattern, ...]) -> Iterator[FileValue]:
     """Yield every value at the end of a root, or beside the way to one, of each document in a file:
-    a single document, one a line, several in a row, or an array of them.
+    a single document, one per line, several in a row, or an array of them.
 
-    A line that is no JSON costs that line. Raises Unreadable when nothing more can be had.
+    A line that is not JSON costs only itself. Raises Unreadable when nothing more can be read.
     """
     handle.seek(0)
     if shape_at(handle) == "lines":
@@ -106,7 +106,7 @@ def _found(document: int, path: Path, base: int, part: Part) -> FileValue:
 
 
 def _first_byte(window: BinaryIO) -> bytes:
-    """Return the first byte that says something; the window is where it was."""
+    """Return the first byte that is not white space; the window contains its place."""
     start = window.tell()
     head = window.read(65536).removeprefix(_BOM).lstrip(_BLANK)
     window.seek(start)
@@ -114,8 +114,8 @@ def _first_byte(window: BinaryIO) -> bytes:
 
 
 def _next_document(handle: BinaryIO, at: int) -> int | None:
-    """Return where another document begins behind the last value of one: nothing but closing
-    brackets and blanks are between."""
+    """Return where another document begins after the last value of one: only closing brackets and
+    white space lie between."""
     handle.seek(at)
     while chunk := handle.read(65536):
         rest = chunk.lstrip(_BLANK + b",]}")
@@ -126,7 +126,7 @@ def _next_document(handle: BinaryIO, at: int) -> int | None:
 
 
 def _line_end(handle: BinaryIO, at: int) -> int:
-    """Return the offset behind a line that goes on at `at`, where the handle is."""
+    """Return the offset after a line that continues at `at`, where the handle is."""
     while True:
         line = handle.readline(CHUNK)
         at += len(line)
@@ -154,14 +154,14 @@ class _Window:
 
 _NO_TIME = (1 << 63) - 1
 AMBIGUOUS = "\0"
-"""Stands in for the trace of an id that spans of several traces have."""
+"""Used as the trace of an id that spans of several traces have."""
 MOST_PARENTS = 500_000
-"""Spans of a file of which parents are looked for in other traces: their ids are held."""
+"""Most spans of a file whose parents are searched in other traces: their ids are kept in memory."""
 
 
 class Item(NamedTuple):
-    """A place in the file that holds spans; `holders` are the places of what is above them
-    (resource, scope), -1 where there is none."""
+    """A place in the file that contains spans; `holders` are the places of their resource and
+    scope, -1 where there is none."""
 
     at: int
     size: int
@@ -169,7 +169,7 @@ class Item(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Items that belong together. With more than one run, the episodes in it are yet to be
+    """Items that belong together. With more than one run, its episodes still have to be
     separated."""
 
     items: list[int]
@@ -177,13 +177,13 @@ class Group(NamedTuple):
 
 
 class Index:
-    """Items, joined when they share a trace, a conversation, or the episode (and attempt) that
-    their own metadata names."""
+    """Items, joined when they share a trace, a conversation, or the episode (and attempt) named in
+    their own metadata."""
 
     def __init__(self) -> None:
         self.spans = self.described = 0
         self.from_zero = False
-        """True when the file counts attempts from 0."""
+        """Whether the file counts attempts from 0."""
         self._at, self._size = array("q"), array("q")
         self._holders = (array("q"), array("q"))
         self._node, self._start = array("q"), array("q")
@@ -195,7 +195,7 @@ class Index:
         self._below: list[tuple[str, str]] = []
 
     def add(self, item: Item, spans: Sequence[Span]) -> None:
-        """Note where some spans are."""
+        """Record where some spans are."""
         node = self._join(key for span in spans for key in self._keys(span))
         useful = sum(kind_of(span) not in ("", "judge") for span in spans)
         if self.spans < MOST_PARENTS:
@@ -221,7 +221,7 @@ class Index:
                 self._below.append((span.trace, span.parent))
 
     def _join_children(self) -> None:
-        """Join traces one of which has a span whose parent is in the other alone."""
+        """Join traces of which one has a span whose parent is only in the other."""
         for trace, parent in self._below:
             other = self._traces_of.get(parent, trace)
             if other not in (trace, AMBIGUOUS):
@@ -274,8 +274,8 @@ class Index:
         return Item(self._at[number], self._size[number], (first[number], second[number]))
 
     def groups(self) -> Iterator[Group]:
-        """Yield items that belong together, by the start of their first span; items that describe
-        nothing of an agent's work are left out."""
+        """Yield items that belong together, by the start of their first span; items without
+        anything of an agent's work are left out."""
         self._join_children()
         first: dict[int, tuple[int, int]] = {}
         useful: set[int] = set()
@@ -306,7 +306,7 @@ def names_of(spans: Sequence[Span]) -> Iterator[str]:
 
 
 def _distinct(runs: set[Run]) -> frozenset[Run]:
-    """Return runs without those that name no attempt of an episode of which another names one."""
+    """Return runs without those that name no attempt of an episode for which another names one."""
     numbered = {run.episode for run in runs if run.attempt is not None}
     return frozenset(r for r in runs if r.attempt is not None or r.episode not in numbered)
 
@@ -317,8 +317,8 @@ Load = Callable[[int], Sequence[Span]]
 
 def episodes_in(group: Group, load: Load) -> list[list[int]]:
     """Return the items of each episode in a group. A group with several runs (a whole evaluation in
-    one trace) is split where a span's nearest ancestor names another run. What is above all runs
-    belongs to none of them."""
+    one trace) is split where a span's nearest ancestor names another run. Spans above all runs
+    belong to none of them."""
     if len(group.runs) < 2:
         return [group.items]
     above: dict[tuple[str, str], tuple[str, Run | None]] = {}
@@ -350,7 +350,7 @@ def episodes_in(group: Group, load: Load) -> list[list[int]]:
 
 
 def _with_attempt(run: Run | None, group: Group) -> Run | None:
-    """Return a run without an attempt, as the run of that episode that has one."""
+    """Return a run without an attempt as the run of that episode that has one."""
     if run is None or run in group.runs:
         return run
     return next((one for one in group.runs if one.episode == run.episode), None)
@@ -374,8 +374,8 @@ def _nearest(
 
 def attempts_in(spans: Sequence[Span]) -> list[Sequence[Span]]:
     """Return the spans of each attempt. Traces under one episode id are one attempt, as long as
-    each continues where another ended or is a single span; when every one of them begins again,
-    with the very same messages, they are attempts."""
+    each continues where another ended or is a single span; when each of them begins again, with the
+    same messages, they are separate attempts."""
     if len({span.trace for span in spans}) < 2 or not any(run_of(span) for span in spans):
         return [spans]
     parts = _parts(spans)
@@ -399,8 +399,8 @@ def _parts(spans: Sequence[Span]) -> list[list[Span]]:
 
 
 def _opening(tree: Tree) -> object:
-    """Return what the first model call of a run with a span of its own was given; None when there
-    is no such run, or when the history holds answers already."""
+    """Return the input of the first model call of a run with a span of its own; None when there is
+    no such run, or when the history already contains answers."""
     if not tree.calls or not any(True for _ in tree.above(tree.calls[0].span)):
         return None
     call = tree.calls[0]

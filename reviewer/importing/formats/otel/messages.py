@@ -1,5 +1,5 @@
-"""Messages, however a chat format writes them, as parts that were said, called or returned; and
-what went into a model, an agent or a chain and what came out, in the dialects of their spans.
+"""Messages of any chat format, as parts that were said, called or returned; and the inputs and
+outputs of a model, an agent or a chain, in the dialects of their spans.
 
 Known shapes: OpenTelemetry's `parts`, OpenAI's chat and Responses, Anthropic's content blocks,
 Gemini's contents, Vercel's model messages, LangChain's messages (plain and serialized).
@@ -29,8 +29,8 @@ DEEP = 6
 
 
 def messages(value: Any, role: Role) -> list[Turn]:
-    """Return the messages of any JSON value or JSON text; a bare text is one of the role `role`.
-    Empty when nothing in it looks like a message."""
+    """Return the messages in any JSON value or JSON text; a bare text is one message of the role
+    `role`. Empty when nothing in it looks like a message."""
     return [found for found in _any(value, role, 0) if found.parts]
 
 
@@ -53,7 +53,7 @@ def _any(value: Any, role: Role, depth: int) -> Iterator[Turn]:
 
 
 def _is_pair(value: Any) -> bool:
-    """Return whether a list is a message in LangChain's short form: who speaks, and the text."""
+    """Return whether a list is a message in LangChain's short form: the speaker and the text."""
     if not isinstance(value, list) or len(value) != 2:
         return False
     return all(isinstance(one, str) for one in value) and _ROLES.get(value[0], "tool") != "tool"
@@ -91,7 +91,7 @@ _HOLDERS = ("messages", "contents", "choices", "candidates", "generations", "out
 
 
 def _holder(value: dict[str, Any], role: Role, depth: int) -> Iterator[Turn]:
-    """Yield messages out of a request or an answer around them."""
+    """Yield the messages in a request or an answer."""
     for system in (value.get("system"), at_path(value, "config", "system_instruction")):
         if isinstance(system, (str, list)):
             yield from _any(system, "system", depth + 1)
@@ -130,8 +130,7 @@ def _message(value: dict[str, Any], role: Role) -> Iterator[Turn]:
 
 
 def _together(parts: list[Part]) -> Iterator[Part]:
-    """Yield parts, texts that follow each other as one: a message is said once, pictures in it
-    too."""
+    """Yield parts, joining consecutive texts: a message is one event, with its pictures."""
     waiting: list[str] = []
     for part in parts:
         if part.kind == "text" and isinstance(part.value, str) and not part.name:
@@ -195,7 +194,7 @@ _RESULTS = ("tool_call_response", "tool-result", "tool_result", "function_call_o
 
 
 def part_of(value: dict[str, Any]) -> Part | None:
-    """Return one content part or item, None when it is of no known kind."""
+    """Return one content part or item, None when its kind is unknown."""
     kind = value.get("type")
     for name in ("function_call", "functionCall", "tool_call"):
         if isinstance(inner := value.get(name), dict):
@@ -218,7 +217,7 @@ def part_of(value: dict[str, Any]) -> Part | None:
 
 
 def _converse(value: dict[str, Any]) -> Part | None:
-    """Return the part that a block of Bedrock's Converse API names by its only member."""
+    """Return the part that a block of Bedrock's Converse API states by its only member."""
     if isinstance(inner := value.get("toolUse"), dict):
         return next(iter(_call({**inner, "id": inner.get("toolUseId")})), None)
     if isinstance(inner := value.get("toolResult"), dict):
@@ -292,7 +291,7 @@ _CALLED = ("ai.response.toolCalls", "ai.result.toolCalls")
 
 
 def inputs(span: Span) -> list[Turn]:
-    """Return the messages a span was given, the whole history as it repeats it."""
+    """Return the messages given to a span, with the whole history as it repeats it."""
     found = _read(span.attributes, _INPUTS, "user")
     if system := span.first("gen_ai.system_instructions"):
         found = messages(system, "system") + found
@@ -300,7 +299,7 @@ def inputs(span: Span) -> list[Turn]:
 
 
 def outputs(span: Span) -> list[Turn]:
-    """Return the messages a span gave back."""
+    """Return the messages that a span returned."""
     said, called = span.first(*_SAID), span.first(*_CALLED)
     if said is not None or called is not None:
         text = [Turn("agent", "", part.parts) for part in _verbatim(said)]
@@ -347,7 +346,7 @@ def nested(attributes: Attributes, prefix: str) -> list[Any] | None:
         for step in above:
             inner = node.setdefault(step, {})
             if not isinstance(inner, dict):
-                break  # the name of a value and of a list: the first one stays
+                break  # a name both of a value and of a list: the first one is kept
             node = inner
         else:
             node.setdefault(last, value)
@@ -370,8 +369,7 @@ _EVENT = re.compile(r"gen_ai\.(system|user|assistant|tool)\.message\Z")
 
 
 def _told(span: Span) -> tuple[list[Turn], list[Turn]]:
-    """Return (inputs, outputs) out of events: those on the span, or those listed in an
-    attribute."""
+    """Return (inputs, outputs) from events: those on the span, or those listed in an attribute."""
     given: list[Any] = []
     answered: list[Any] = []
     for name, event in [*map(_opened, span.events), *_listed(span.first("events"))]:
@@ -397,7 +395,8 @@ def _both(events: list[tuple[str, Attributes]]) -> list[Turn]:
 
 
 def _opened(event: SpanEvent) -> tuple[str, Attributes]:
-    """Return an event with its body, which some keep as JSON text in one attribute."""
+    """Return an event with its body, which some instrumentations write as JSON text in one
+    attribute."""
     for name in ("event_body", "gen_ai.event.content", "body"):
         body = event.attributes.get(name)
         value = parse_text(body) if isinstance(body, str) else body

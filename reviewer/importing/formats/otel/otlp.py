@@ -1,11 +1,11 @@
-"""OpenTelemetry's own JSON (OTLP), a file or one export request a line; the same as Grafana Tempo
-hands it out, under other names; and traces of Jaeger's user interface and query service.
+"""OpenTelemetry's own JSON (OTLP), in a file or one export request per line; the same in Grafana
+Tempo's form, under other names; and traces of Jaeger's user interface and query service.
 
 OTLP is written by SDKs and collectors (ids in hex), by protobuf's JSON mapping (ids in base64,
-enums by name, defaults left out), and by back ends that hand it out again (Jaeger's second API).
-Tempo's times are often JSON numbers, whose last digits were rounded on the way. In Jaeger's own
-form times are microseconds, attributes are tags, and what a trace's processes say is beside its
-spans."""
+enums by name, defaults left out), and by back ends that return it (Jaeger's second API). Tempo's
+times are often JSON numbers, whose last digits were rounded. In Jaeger's own form times are
+microseconds, attributes are tags, and the facts about a trace's processes are beside its spans.
+"""
 
 from collections.abc import Sequence
 from functools import cache
@@ -23,7 +23,7 @@ from reviewer.importing.walking import EACH, Path, Pattern
 SCOPES = ("scopeSpans", "instrumentationLibrarySpans", "scope_spans")
 _SCOPE = ("scope", "instrumentationLibrary")
 _LEVELS = (("resourceSpans", "resource_spans", "batches"), SCOPES, ("spans",))
-"""Lists within lists, of which the last holds spans."""
+"""Lists within lists, the last of which contains spans."""
 
 
 def below(*root: str) -> tuple[Pattern, ...]:
@@ -97,7 +97,7 @@ def _is_request(value: Any) -> bool:
 
 
 def trace_of(value: Any) -> str:
-    """Return the id of the trace a span belongs to. Raises Rejected."""
+    """Return the id of a span's trace. Raises Rejected."""
     if not isinstance(value, dict):
         raise Rejected("type:span")
     trace = hex_id(_of(value, "traceId"))
@@ -115,7 +115,7 @@ def span_of(value: Any) -> Span:
     if not isinstance(named, (list, dict, NoneType)):
         raise Rejected("type:attributes")
     read = attributes(named)
-    # Without its name an attribute may be the one that makes a span a call.
+    # An attribute without its name may be the one that makes a span a call.
     if isinstance(named, list) and len(read) < len(named) and not all(map(_named, named)):
         raise Rejected("type:attributes")
     return Span(
@@ -152,7 +152,7 @@ def _snake(name: str) -> str:
 
 
 def scope_name(scope: Any) -> str:
-    """Return name and version of what recorded a span."""
+    """Return name and version of the library that recorded a span."""
     if not isinstance(scope, dict):
         return ""
     return f"{text(scope.get('name'))} {text(scope.get('version'))}".strip()
@@ -166,8 +166,8 @@ def _events(values: Any) -> tuple[SpanEvent, ...]:
 
 
 def attributes(values: Any) -> Attributes:
-    """Return key and typed value pairs as a mapping; a mapping stays. A value of another shape is
-    left out."""
+    """Return key and typed value pairs as a mapping; a mapping is returned unchanged. A value of
+    another shape is left out."""
     if isinstance(values, dict):
         return {name: value for name, value in values.items() if isinstance(name, str)}
     found: Attributes = {}
@@ -176,7 +176,7 @@ def attributes(values: Any) -> Attributes:
             value = one.get("value")
             if type(value) is not dict:
                 found[name] = value
-            elif len(value) == 1 and "stringValue" in value:  # most are
+            elif len(value) == 1 and "stringValue" in value:  # the usual case
                 found[name] = value["stringValue"]
             else:
                 found[name] = _plain(value)
@@ -323,7 +323,7 @@ class JaegerReader(SpanReader):
 
 
 _PROCESS = "processID"
-"""The placeholder of a resource until the processes are known: they come behind the spans."""
+"""The placeholder of a resource until the processes are known: they come after the spans."""
 
 
 def _tags(values: Any) -> Attributes:

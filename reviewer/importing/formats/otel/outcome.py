@@ -26,8 +26,8 @@ _STOPPED = {"stop", "end_turn", "stop_sequence", "completed", "end"}
 
 
 class Ending(NamedTuple):
-    """`termination` is None when nothing is stated; `word` is the source's own; `waiting` says
-    that the run stopped for a person's approval."""
+    """`termination` is None when none is stated; `word` is the source's own; `waiting` says that
+    the run stopped for a person's approval."""
 
     termination: str | None
     word: str
@@ -35,7 +35,7 @@ class Ending(NamedTuple):
 
 
 WAITS = "run.waits"
-"""An attribute of a run's outermost span where the source says that it stopped for a person."""
+"""An attribute of a run's outermost span where the source states that it stopped for a person."""
 
 
 def ending_of(tree: Tree) -> Ending:
@@ -65,7 +65,7 @@ def ending_of(tree: Tree) -> Ending:
 
 
 def approvals_wanted(span: Span) -> frozenset[str]:
-    """Return the ids of the calls that a run handed back for approval instead of an answer
+    """Return the ids of the calls that a run returned for approval instead of an answer
     (pydantic-ai)."""
     final = plain(span.first("final_result"))
     wanted = final.get("approvals") if isinstance(final, dict) and "calls" in final else None
@@ -76,7 +76,7 @@ def approvals_wanted(span: Span) -> frozenset[str]:
 
 
 def last_output(span: Span) -> str | None:
-    """Return the final output of a run as text; None when its span does not say."""
+    """Return the final output of a run as text; None when its span does not state one."""
     final = span.first("final_result")
     if isinstance(final, str):
         return final
@@ -84,7 +84,7 @@ def last_output(span: Span) -> str | None:
         return text_of(said)
     raw = span.first(*_RETURNED)
     raw = span.resource.get("langfuse.trace.output") if raw is None and not span.parent else raw
-    raw = None if raw in ({}, []) else raw  # what stands where nothing came back
+    raw = None if raw in ({}, []) else raw  # written where nothing was returned
     if messages(raw, "agent"):
         return text_of(messages(raw, "agent"))
     return raw if isinstance(raw, str) or raw is None else encoded(raw).decode()
@@ -97,7 +97,7 @@ _RETURNED = (
 
 
 def text_of(said: list[Turn]) -> str | None:
-    """Return the text of the last message of the agent's that has any."""
+    """Return the text of the agent's last message with any text."""
     for message in reversed(said):
         if message.role == "agent":
             texts = [p.value for p in message.parts if p.kind == "text" and p.value.strip()]
@@ -132,8 +132,8 @@ _THUMBS = {"\N{THUMBS DOWN SIGN}": "thumbs_down", "\N{THUMBS UP SIGN}": "thumbs_
 
 
 def thumbs_of(tree: Tree) -> str:
-    """Return what people's reactions to the attempt as a whole say of it: down where any of them
-    is, whatever its color; empty without one."""
+    """Return the overall reaction of people to the attempt: down where any reaction is a
+    thumbs-down, in any color; empty without one."""
     told = {
         _THUMBS.get(str(event.attributes.get("gen_ai.evaluation.score.label"))[:1], "")
         for span in tree.all
@@ -145,7 +145,7 @@ def thumbs_of(tree: Tree) -> str:
 
 
 def _of_evaluator(span: Span) -> list[dict[str, Any]]:
-    """Return what an evaluator of Laminar's gave back: a number, or several by their names."""
+    """Return the result of an evaluator of Laminar: a number, or several by their names."""
     raw = span.first("lmnr.span.output")
     value = parse_text(raw) if isinstance(raw, str) else raw
     named = value if isinstance(value, dict) else {span.name: value}
@@ -184,18 +184,19 @@ WAITED = "time between its spans (a person was waited for, perhaps) is not in th
 
 
 def usage_of_call(call: Call) -> dict[str, int] | None:
-    """Return the tokens of one call: those of its innermost span, else of the nearest around it."""
+    """Return the tokens of one call: those of its innermost span, else of the nearest enclosing
+    one."""
     return next((u for span in (call.span, *call.around) if (u := usage_of(span))), None)
 
 
 def cost_of_call(call: Call) -> float | None:
-    """Return what one call cost in USD, as `usage_of_call`."""
+    """Return what one call cost in USD, by the same rule as `usage_of_call`."""
     return next((c for span in (call.span, *call.around) if (c := cost_of(span))), None)
 
 
 def usage(tree: Tree, draft: Draft) -> dict[str, Any] | None:
-    """Return the sum over the model calls, per count that all of them give. Where some calls have
-    no counts it is a lower bound, and marked. Calls that failed and count nothing are left out."""
+    """Return the sum over the model calls, for each count that all of them state. Where some calls
+    have no counts it is a lower bound, and marked. Failed calls without counts are left out."""
     found = [(call, usage_of_call(call)) for call in tree.calls]
     counted = [one for call, one in found if one is not None or not call.span.error]
     known = [one for one in counted if one is not None]
@@ -221,9 +222,9 @@ def _sum(counts: Sequence[dict[str, int]]) -> dict[str, int] | None:
 
 
 def cost(tree: Tree, draft: Draft) -> float | None:
-    """Return what the episode cost in USD: each model call once, as its tokens are, and what was
-    paid for beside the calls. A span around others repeats what they cost. None while the price of
-    a call is not known: `source.priced_usd` is then what the others cost."""
+    """Return what the episode cost in USD: each model call once, as for tokens, and paid work
+    besides the calls. An enclosing span repeats the costs within it. None while the price of a call
+    is not known: `source.priced_usd` is then the cost of the others."""
     priced = [span for span in tree.own if cost_of(span) is not None]
     if not priced:
         return None
@@ -253,14 +254,14 @@ def cost(tree: Tree, draft: Draft) -> float | None:
 
 
 def _held(span: Span, priced: Sequence[Span], tree: Tree) -> bool:
-    """Return whether it is below another of them."""
+    """Return whether a span is below another priced one."""
     others = {id(one) for one in priced}
     return any(id(above) in others for above in tree.above(span))
 
 
 def others(tree: Tree) -> dict[str, Any]:
-    """Return what graders and simulated users used and cost, by whom: lines of their own beside the
-    agent's, and no part of its figures."""
+    """Return the usage and cost of graders and simulated users, by role: lines of their own beside
+    the agent's, not part of its figures."""
     found: dict[str, Any] = {}
     for other in tree.others:
         calls = tree.calls_of(other)
@@ -278,10 +279,10 @@ def others(tree: Tree) -> dict[str, Any]:
 
 
 def latency_ms(tree: Tree, draft: Draft) -> float | None:
-    """Return how long the episode took, by the root of the agent's work: the span that holds all of
-    it, of several traces one each. The root of a Langfuse export is the trace itself, from its
-    first span to the end of its last. Where nothing holds all, it is the time in which a span was
-    open."""
+    """Return how long the episode took, by the root of the agent's work: the span that encloses all
+    of it, for several traces one each. The root of a Langfuse export is the trace itself, from its
+    first span to the end of its last. Where nothing encloses all, it is the time during which a
+    span was open."""
     if any(ROOT in span.resource for span in tree.spans):
         return busy_ms(_traces(tree), draft)
     traces: dict[str, list[Span]] = {}
@@ -294,7 +295,7 @@ def latency_ms(tree: Tree, draft: Draft) -> float | None:
 
 
 def _root(tree: Tree, spans: Sequence[Span]) -> Span | None:
-    """Return the innermost span with both times that holds all of these, or is the only one."""
+    """Return the innermost span with both times that encloses all of these, or is the only one."""
     shared: dict[int, Span] | None = None
     for span in spans:
         line = {id(one): one for one in (span, *tree.above(span))}
@@ -305,7 +306,7 @@ def _root(tree: Tree, spans: Sequence[Span]) -> Span | None:
 
 
 def _traces(tree: Tree) -> list[Span]:
-    """Return a span for each trace, as long as the trace."""
+    """Return one span per trace, as long as the trace."""
     found: dict[str, Span] = {}
     for span in tree.own:
         if span.start is None or span.end is None:

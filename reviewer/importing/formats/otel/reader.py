@@ -1,4 +1,4 @@
-"""The reader of all span formats: a first pass notes where spans are and which belong together, a
+"""The reader of all span formats: a first pass records where spans are and which belong together, a
 second reads the spans of one episode at a time."""
 
 from abc import ABC, abstractmethod
@@ -39,7 +39,7 @@ MOST_KEPT = 4096
 _kept: dict[tuple[str, str, int, int], tuple[float, frozenset[str]]] = {}
 MOST_ITEMS = 100_000
 MOST_BYTES = 256 << 20
-"""Most spans and bytes of one episode: its spans are read together."""
+"""Most bytes of the spans of one episode: they are read together."""
 CUT_OFF = "the file is cut off: episodes at its end may lack spans"
 MOST_AT_HAND = 4 << 20
 """Bytes of a file whose spans are kept from the first pass for the second."""
@@ -50,31 +50,31 @@ TOGETHER = "parts of its traces are in other files: they were read together"
 NO_HOLDERS = (-1, -1)
 FILE_BITS = 48
 FILE_BYTES = (1 << FILE_BITS) - 1
-"""A place in one of several files: its number is above these bits."""
+"""The bits of an offset in one of several files; the file's number is above them."""
 
 
 class SpanReader(Format, ABC):
-    """A format of spans. A subclass says where they are and what one looks like."""
+    """A format of spans. A subclass says where they are and how a span is written."""
 
     in_rows = False
-    """True where one operation may be several rows: a row by itself says little."""
+    """Whether one operation may be several rows: a single row then says little."""
 
     @abstractmethod
     def roots(self, head: Head) -> tuple[Pattern, ...]:
-        """Return where spans are in a document of the file that starts like this. Its first value
-        is parsed when it is asked for."""
+        """Return where spans are in a document of a file with this beginning. Its first value is
+        parsed on demand."""
 
     def holds(self, path: Path) -> Path | None:
-        """Return the key of what is above spans (a resource, a scope), when it is at `path`."""
+        """Return the key of what encloses spans (a resource, a scope), when it is at `path`."""
         return None
 
     def holders(self, path: Path) -> tuple[Path, ...] | None:
-        """Return the keys (at most two) of what is above the span at `path`; None when what is
-        there is no span."""
+        """Return the keys (at most two) of what encloses the span at `path`; None when the value
+        there is not a span."""
         return ()
 
     def damaged(self, path: Path) -> bool:
-        """Return whether spans would be below what is at `path`, which is a plain value."""
+        """Return whether spans should be below `path`, where a plain value is."""
         return False
 
     @abstractmethod
@@ -82,24 +82,24 @@ class SpanReader(Format, ABC):
 
     @abstractmethod
     def spans(self, value: Any) -> list[Span]:
-        """Return the spans of one value, without what is above it. Raises Rejected."""
+        """Return the spans in one value, without what encloses it. Raises Rejected."""
 
     def outlines(self, value: Any) -> list[Span]:
-        """Return the spans of one value, of which only their starts, traces and conversations are
-        looked at. Raises Rejected."""
+        """Return the spans in one value, of which only start, trace and conversation are used.
+        Raises Rejected."""
         return self.spans(value)
 
     def holder(self, value: Any) -> Any:
-        """Return what is above spans, as `under` wants it: many are below one."""
+        """Return what encloses spans in the form that `under` takes: many spans share it."""
         return value
 
     def under(self, span: Span, held: Sequence[Any]) -> Span:
-        """Return a span with what is above it. `held` are its holders, None where there is none."""
+        """Return a span with what encloses it. `held` are its holders, None where there is none."""
         return span
 
     def whole(self, spans: list[Span]) -> list[Span]:
-        """Return the spans of an episode, for a source where what one is follows from the others:
-        several rows of one operation, an operation that holds no other."""
+        """Return the spans of an episode, for a source in which a span's nature depends on the
+        others: several rows of one operation, an operation that contains no other."""
         return spans
 
     def suite_id(self, path: FilePath) -> str:
@@ -154,13 +154,13 @@ class SpanReader(Format, ABC):
         return self.outlines(parse(raw))
 
     def suite_of(self, tree: Tree) -> str:
-        """Return the probe suite of an episode: by the service that ran it."""
+        """Return the probe suite of an episode: named after the service that ran it."""
         service = safe(main_service(tree))
         return f"otel-{service}" if service else "otel"
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
-        """Yield every episode, by the start of its first span; before them what could not be
-        read."""
+        """Yield every episode, by the start of its first span; before them the parts that could not
+        be read."""
         with source.open() as handle:
             yield from _Files(self, source, handle).traces()
 
@@ -172,7 +172,7 @@ def _near(spans: Sequence[Span]) -> tuple[float, frozenset[str]]:
 
 
 _PART_OF_ANY = ("json:", "type:attributes")
-"""Why a span is refused that may be of any episode, as what it holds is not known."""
+"""Reasons for refusing a span that may belong to any episode, as its content is not known."""
 
 
 def _last_name(path: Path) -> str:
@@ -180,7 +180,7 @@ def _last_name(path: Path) -> str:
 
 
 class _Files:
-    """One file, open, with others that hold parts of its traces. A place is the number of a file
+    """One open file, with others that contain parts of its traces. A place is the number of a file
     and an offset in it."""
 
     def __init__(self, reader: SpanReader, source: Source, handle: BinaryIO) -> None:
@@ -192,12 +192,12 @@ class _Files:
         self._index = Index()
         self._mine = range(0)
         self._lost: list[str] = []
-        """Places of what is no JSON: spans of any episode of these files may be there. A value that
-        is JSON and no span is refused by itself."""
+        """Places of text that is not JSON: it may contain spans of any episode of these files. A
+        value that is JSON and not a span is refused by itself."""
         self._holder_at, self._holder_size = array("q"), array("q")
         self._cached: dict[int, Any] = {}
         self._at_hand: dict[int, Sequence[Span]] = {}
-        """Spans of the first items, without what is above them."""
+        """Spans of the first items, without what encloses them."""
         self._at_hand_bytes = 0
 
     def traces(self) -> Iterator[Foreign | Broken]:
@@ -208,7 +208,7 @@ class _Files:
                 broken += 1
                 yield lost
         except Unreadable as error:
-            problem = error  # told when what could be read has been
+            problem = error  # reported after the readable parts
             self._lost.append(REST)
         with ExitStack() as stack:
             self._gather(stack)
@@ -222,7 +222,7 @@ class _Files:
             )
 
     def _gather(self, stack: ExitStack) -> None:
-        """Read the places of spans in every file that holds parts of the same traces."""
+        """Read the places of spans in every file that contains parts of the same traces."""
         others = self._source.gather(self._index.names())
         if not others:
             return
@@ -294,7 +294,7 @@ class _Files:
                 yield Broken((f"type:{_last_name(found.path)}",), found.name)
 
     def _holder(self, key: Path, numbers: dict[Path, int]) -> int:
-        """Return the number of a holder; its place may come to be known only behind its spans."""
+        """Return the number of a holder; its place may become known only after its spans."""
         number = numbers.setdefault(key, len(self._holder_at))
         if number == len(self._holder_at):
             self._holder_at.append(0)
@@ -316,7 +316,7 @@ class _Files:
         return None
 
     def _load(self, number: int) -> Sequence[Span]:
-        """Return the spans of an item, with what is above them."""
+        """Return the spans of an item, with what encloses them."""
         item = self._index.item(number)
         held = [self._held(holder) for holder in item.holders]
         spans = self._at_hand.get(number)
@@ -341,8 +341,8 @@ class _Files:
         return self._source.value(self._raw(at, size))
 
     def _again(self, at: int, size: int) -> Any:
-        """Return a value that the first pass has read: it knew then whether a name stands twice, or
-        was not sure of it for a quote that is spelled as a number."""
+        """Return a value that the first pass has read, which then knew whether a name is repeated,
+        or was not sure because of an escaped quote."""
         raw = self._raw(at, size)
         if RepeatedMembers.met or b"\\u0022" in raw:
             return self._source.value(raw)

@@ -1,5 +1,5 @@
-"""The tree of spans of an episode: the kind of operation each span describes, its model and its
-agent, the spans above it, and the model calls that several spans describe.
+"""The tree of spans of an episode: the kind of operation that each span describes, its model and
+its agent, the spans above it, and the model calls that several spans describe.
 
 The dialects: OpenTelemetry's `gen_ai.*` (present and former names), OpenInference, Vercel's `ai.*`,
 Google's ADK, pydantic-ai, Traceloop, LangSmith, Langfuse and Laminar.
@@ -18,15 +18,15 @@ from reviewer.trace.record import USER_ACTORS, is_user
 # Kinds of operations ------------------------------------------------------------------------------
 
 Kind = Literal["model", "tool", "agent", "chain", "judge", ""]
-"""`model` is one call of a model, `agent` and `chain` hold others, `judge` is no work of the
-agent's; spans of no kind describe nothing of it (HTTP, queues, embeddings)."""
+"""`model` is one call of a model, `agent` and `chain` enclose others, `judge` is not the agent's
+work; spans of no kind describe none of it (HTTP, queues, embeddings)."""
 
 _SPAN_KINDS: dict[str, Kind] = {
     **dict.fromkeys(("llm", "generation"), "model"),
     "tool": "tool",
     "agent": "agent",
     **dict.fromkeys(("chain", "span", "workflow", "task", "guardrail", "retriever"), "chain"),
-    # Laminar's: what runs the agent on a data point, and the spans around and beside it
+    # Laminar's: the span that runs the agent on a data point, and the spans around and beside it
     "executor": "agent",
     "evaluation": "",
     **dict.fromkeys(("default", "pipeline"), "chain"),
@@ -47,7 +47,7 @@ _DECLARED = (
 
 
 def kind_of(span: Span) -> Kind:
-    """Return what kind of operation a span describes."""
+    """Return the kind of operation that a span describes."""
     operation = span.text("ai.operationId")
     if operation.startswith("ai."):
         return _vercel(operation)
@@ -72,7 +72,7 @@ def kind_of(span: Span) -> Kind:
 
 _NO_ACTS = frozenset(
     (
-        # OpenTelemetry's operations, and kinds of other vocabularies, that call no tool
+        # Operations of OpenTelemetry, and kinds of other vocabularies, that call no tool
         *("retrieval", "rerank", "create_memory", "search_memory", "update_memory", "unknown"),
         *("prompt", "parser", "session", "server", "client", "internal", "producer", "consumer"),
     )
@@ -80,8 +80,7 @@ _NO_ACTS = frozenset(
 
 
 def unknown_kind(span: Span) -> str:
-    """Return the attribute that declares a kind of operation that is not known here; empty when
-    none does."""
+    """Return the attribute that declares an unknown kind of operation; empty when none does."""
     if (own := span.text("gen_ai.operation.name")) and own not in {*_OPERATIONS, *_NO_ACTS}:
         return "gen_ai.operation.name"
     for name in (*_DECLARED, "langfuse.observation.type"):
@@ -106,7 +105,7 @@ _MODELS = (
 
 
 def model_of(span: Span) -> str:
-    """Return the model asked for, else the one that answered."""
+    """Return the requested model, else the one that answered."""
     return span.text(*_MODELS)
 
 
@@ -139,7 +138,7 @@ _AROUND = re.compile(r"^(?:invoke_agent|agent_run|agent)\s+\[?|\]$|\s+run$")
 
 
 def agent_name(span: Span) -> str:
-    """Return what an agent is called; empty when its span names none, or only one made for this
+    """Return the name of an agent; empty when its span names none, or only a name made for this
     run."""
     name = span.text("gen_ai.agent.name", "agent_name", "agent.name", "graph.node.id")
     if not name and kind_of(span) == "agent":
@@ -151,7 +150,7 @@ def agent_name(span: Span) -> str:
 
 
 def made_for_one_run(name: str) -> bool:
-    """Return whether a name holds an id or a number that another run would not have."""
+    """Return whether a name contains an id or a number that another run would not have."""
     return _UNIQUE.search(name) is not None
 
 
@@ -159,20 +158,20 @@ def made_for_one_run(name: str) -> bool:
 
 AGENT = "agent"
 Other = Literal["grader", "simulated_user"]
-"""Others that make model calls in an episode."""
+"""Other parties that make model calls in an episode."""
 
 
 class Call(NamedTuple):
     """One call of a model. `span` is the innermost that describes it; `around` are those that
-    describe the same call once more."""
+    describe the same call again."""
 
     span: Span
     around: tuple[Span, ...]
 
 
 class Tree:
-    """The spans of one episode, in the order they began: `spans` are those that describe
-    something of the agent's work."""
+    """The spans of one episode, in the order in which they began: `spans` are those that describe
+    the agent's work."""
 
     def __init__(self, spans: Sequence[Span]) -> None:
         self.all = _in_order(spans)
@@ -205,7 +204,7 @@ class Tree:
             span = parent
 
     def orphans(self) -> int:
-        """Return how many spans name a parent that is not here."""
+        """Return how many spans name a parent that is not in the tree."""
         return sum(
             bool(span.parent) and (span.trace, span.parent) not in self._by_id for span in self.all
         )
@@ -235,14 +234,14 @@ class Tree:
         return span
 
     def _other(self, span: Span) -> Other | None:
-        """Return whether a span says of itself that it is a judge's or a simulated user's."""
+        """Return whose span it is, a judge's or a simulated user's, by its own statement."""
         kind = self.kinds[id(span)]
         if kind == "judge":
             return "grader"
         return "simulated_user" if kind == "agent" and is_user(agent_name(span)) else None
 
     def _whose(self, span: Span, others: dict[int, Other]) -> Other | None:
-        """Return whether it is work of a judge or of a simulated user, not of the agent."""
+        """Return whose work a span is, a judge's or a simulated user's; None for the agent's."""
         around = (span, *self.above(span))
         return next((others[id(one)] for one in around if id(one) in others), None)
 
@@ -251,7 +250,7 @@ class Tree:
         return self._calls(self.others.get(other, []))
 
     def tops(self) -> list[Span]:
-        """Return the agents and chains that are under no other."""
+        """Return the agents and chains that are below no other."""
         return [
             span
             for span in self.spans
@@ -261,8 +260,8 @@ class Tree:
 
     @cached_property
     def tools(self) -> list[tuple[Span, ToolUse]]:
-        """Tool spans with what they say. A span inside another of that tool, or beside another of
-        that very call, describes the same call again."""
+        """Return tool spans with their facts. A span inside another of that tool, or beside another
+        of the same call, describes the same call again."""
         found: list[tuple[Span, ToolUse]] = []
         by_id: dict[str, tuple[Span, ToolUse]] = {}
         for span in self.spans:
@@ -280,8 +279,8 @@ class Tree:
         return found
 
     def _around(self, span: Span, kind: Kind) -> Span | None:
-        """Return the nearest span of a kind around a span, None when an agent or other operation is
-        between them."""
+        """Return the nearest span of a kind that encloses a span, None when an agent or other
+        operation is between them."""
         for one in self.above(span):
             if (other := self.kind(one)) == kind:
                 return one if _together(one, span) else None
@@ -318,8 +317,8 @@ def _came_back(span: Span, use: ToolUse) -> bool:
 
 
 def _in_order(spans: Sequence[Span]) -> list[Span]:
-    """Return spans by start; of those that start together a parent first, then as the file has
-    them. A span that is there twice (it was sent again) is taken once."""
+    """Return spans by start; of those that start together a parent first, then in the order of the
+    file. A span that occurs twice (it was sent again) is returned once."""
     known: dict[tuple[str, str], Span] = {}
     once: list[Span] = []
     for span in spans:
@@ -347,7 +346,7 @@ NEAR = 8
 
 
 def _without_repeats(calls: list[Call]) -> list[Call]:
-    """Return calls once that two instrumentations describe side by side."""
+    """Return each call once, where two instrumentations describe it side by side."""
     kept: list[Call] = []
     for call in calls:
         near = range(len(kept) - 1, max(-1, len(kept) - 1 - NEAR), -1)
@@ -364,8 +363,8 @@ def _without_repeats(calls: list[Call]) -> list[Call]:
 
 def _same_call(one: Call, other: Call) -> bool:
     """Return whether two calls are one: they were open at the same time, and the provider's id of
-    the answer is the same; or, of spans of different names for one model, one lay within the other
-    and counted the same tokens."""
+    the answer is the same; or, for spans with different names for one model, one lay within the
+    other and counted the same tokens."""
     if not _together(one.span, other.span):
         return False
     answers = [next((i for s in (c.span, *c.around) if (i := response_id(s))), "")
@@ -398,7 +397,7 @@ def _together(one: Span, other: Span) -> bool:
 
 class Actors:
     """The actors of an episode: the first agent that speaks by itself is `agent`; agents it calls,
-    and those that come after it, have their own names."""
+    and later ones, have their own names."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -411,7 +410,7 @@ class Actors:
         return any(id(one) in self._speaking for one in self._tree.above(agent))
 
     def actor(self, span: Span) -> tuple[str, bool]:
-        """Return (the actor of what this span did, whether it is a sub-agent of another)."""
+        """Return (the actor of a span's acts, whether it is a sub-agent of another)."""
         owner = self._tree.owner(span)
         if owner is None:
             return AGENT, False
@@ -428,5 +427,5 @@ _TAKEN = USER_ACTORS | {AGENT, "system"}
 
 
 def actor_name(name: str) -> str:
-    """Return an agent's own name as an actor, so that it cannot be taken for one of ours."""
+    """Return an agent's own name as an actor that cannot be mistaken for a reserved one."""
     return f"agent {name}" if name.casefold() in _TAKEN else name

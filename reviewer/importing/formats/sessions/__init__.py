@@ -1,8 +1,9 @@
-"""Sessions of coding agents as their tools keep them, a module for each tool: lines of events, with
-what sub-agents did in files beside them.
+"""Sessions of coding agents as their tools keep them, one module per tool: lines of events, with
+sub-agents' events in files beside them.
 
-What these readers share is here: lines of which each may be broken by itself, and a session that is
-written once all of it was met, because a result may come before its call and a line may come twice.
+This module has what these readers share: lines, each of which may be broken by itself, and a
+session that is written only when all of it was read, because a result may come before its call and
+a line may occur twice.
 """
 
 from collections import Counter
@@ -24,9 +25,9 @@ from reviewer.importing.source import Source
 from reviewer.trace import late
 
 LINES = 50
-"""Lines that are looked at: session files begin with lines that carry little."""
+"""Lines that are examined: session files begin with lines that say little."""
 MOST_BYTES = 256 << 20
-"""Most bytes of one session: all of it is read together."""
+"""Most bytes of one session, which is read as a whole."""
 NO_END = "no end is stated: the session was stopped, goes on, or the file is cut off"
 MORE_RESULTS = "a call has more than one result: those behind the first are kept as words"
 FORKED = "it begins with a copy of another session"
@@ -39,7 +40,7 @@ class SessionFormat(Format):
     """A tool's sessions. They name themselves, so that a folder may hold many."""
 
     tool = ""
-    """What a candidate is called that no session names."""
+    """The name of a candidate that no session names."""
 
     def candidate_id(self, path: Path) -> str:
         return self.tool
@@ -49,8 +50,8 @@ class SessionFormat(Format):
 
 
 def rows(head: Head) -> Iterator[dict[str, Any]]:
-    """Yield the first objects of a file: elements of its array, its lines, or values in a row.
-    Most readers need few of them to know their own, so each is read when it is first asked for."""
+    """Yield the first objects of a file: elements of its array, its lines, or values in a row. Most
+    readers need few of them to recognize their files, so each is parsed on demand."""
     met, left = head.once("rows of sessions", lambda: (list[dict[str, Any]](), _rows(head, LINES)))
     yield from met
     at = len(met)
@@ -80,7 +81,7 @@ def _rows(head: Head, most: int) -> Iterator[dict[str, Any]]:
 
 
 def _values(text: bytes, most: int) -> Iterator[Any]:
-    """Yield the first values in a row, however they are printed."""
+    """Yield the first values in a row, in any layout."""
     at = 0
     for _ in range(most):
         at = text.find(b"{", at)
@@ -135,7 +136,7 @@ def _value(source: Source, raw: bytes) -> Any:
 
 
 def parted(lines: Iterable[Line], begins: Callable[[Any], bool]) -> list[list[Line]]:
-    """Return the lines of each session or run of a file: one begins where `begins` holds of a
+    """Return the lines of each session or run of a file: one begins where `begins` is true for a
     line's value, and the first with the first line."""
     found: list[list[Line]] = []
     for line in lines:
@@ -146,7 +147,7 @@ def parted(lines: Iterable[Line], begins: Callable[[Any], bool]) -> list[list[Li
 
 
 def by_number(lines: Sequence[Line]) -> list[Any]:
-    """Return the values of lines, each at its number."""
+    """Return the values of lines, indexed by their number."""
     found: list[Any] = [None] * (max((line.number for line in lines), default=0) + 1)
     for line in lines:
         found[line.number] = line.value
@@ -154,8 +155,8 @@ def by_number(lines: Sequence[Line]) -> list[Any]:
 
 
 class Step(NamedTuple):
-    """What one side said or did at once. `actor` is who did it; `value` is a text, a call's
-    arguments, or what a call returned."""
+    """One statement or act of one side. `actor` is who did it; `value` is a text, a call's
+    arguments, or a call's result."""
 
     kind: Literal["text", "call", "result", "error", "approval"]
     actor: str
@@ -168,7 +169,7 @@ class Step(NamedTuple):
 
 
 class Session:
-    """One session that is being read. Steps are taken in the order of the file and written by
+    """One session that is being read. Steps are added in the order of the file and written by
     `write`."""
 
     def __init__(self, name: str, harmless: Iterable[str] = ()) -> None:
@@ -185,8 +186,8 @@ class Session:
         self._made: Counter[str] = Counter()
 
     def say(self, actor: str, text: Any, at: Any = None, **more: Any) -> None:
-        """Take what was said; a text without words is none. The first text of the user is what was
-        asked for."""
+        """Add a message; a text without words is ignored. The first text of the user is the
+        request."""
         if isinstance(text, str) and not text.strip():
             return
         if actor == "user":
@@ -197,7 +198,7 @@ class Session:
     def call(
         self, actor: str, name: Any, given: Any, own: Any, at: Any = None, **more: Any
     ) -> None:
-        """Take a call; `own` is its id."""
+        """Add a call; `own` is its id."""
         step = Step("call", actor, given, _text(own), name, more.pop("status", None), at, more)
         self.steps.append(step)
 
@@ -205,19 +206,19 @@ class Session:
         self, value: Any, own: Any, name: str = "", status: Status | None = None, at: Any = None,
         **more: Any,
     ) -> None:  # fmt: skip
-        """Take what the call of that id returned."""
+        """Add the result of the call of that id."""
         self.steps.append(Step("result", "", value, _text(own), name, status, at, more))
 
     def wrong(self, text: Any, at: Any = None) -> None:
-        """Take an error outside any call."""
+        """Add an error outside any call."""
         self.steps.append(Step("error", "", text, at=at))
 
     def decided(self, approval: dict[str, Any], own: Any, at: Any = None) -> None:
-        """Take a decision on the call of that id."""
+        """Add a decision on the call of that id."""
         self.steps.append(Step("approval", "", approval, _text(own), at=at))
 
     def clocked(self, at: Any) -> None:
-        """Note when something happened. Results of parallel calls may be written out of order."""
+        """Record when something happened. Results of parallel calls may be written out of order."""
         if at is None:
             return
         self.began = at if self.began is None else self.began
@@ -225,11 +226,11 @@ class Session:
             self.ended = at
 
     def odd(self, kind: Any) -> None:
-        """Count a record of a kind that is not known. What it holds is still looked through."""
+        """Count a record of an unknown kind. Its content is still examined."""
         self._odd[kind[:40] if isinstance(kind, str) else "without a type"] += 1
 
     def write(self) -> None:
-        """Write the steps into the draft: each call once, each result behind its call."""
+        """Write the steps into the draft: each call once, each result after its call."""
         first: dict[str, int] = {}
         for place, step in enumerate(self.steps):
             if step.kind == "call" and step.id:
@@ -240,7 +241,7 @@ class Session:
         for place, step in enumerate(self.steps):
             if step.kind == "call":
                 if any(one == (step.name, step.value) for one in made.get(step.id, ())):
-                    continue  # the same line once more
+                    continue  # the same line again
                 if step.id:
                     made.setdefault(step.id, []).append((step.name, step.value))
                 self._made[step.id] += 1
@@ -267,7 +268,7 @@ class Session:
             )
 
     def _call(self, step: Step) -> None:
-        if inner_calls(str(step.name), step.value) is not None:  # a call that holds others
+        if inner_calls(str(step.name), step.value) is not None:  # a call that contains others
             self.draft.unread(f"calls[{self.draft.calls()}].arguments", len(self.draft.events) + 1)
         more = {name: value for name, value in (step.more or {}).items() if value is not None}
         self.draft.call(step.name, step.value, step.id, step.actor, at=step.at, **more)
@@ -279,7 +280,7 @@ class Session:
     def _result(self, step: Step, told: dict[str, list[Any]]) -> None:
         earlier = told.setdefault(step.id, []) if step.id else []
         if step.value in earlier:
-            return  # the same line once more
+            return  # the same line again
         more = {name: value for name, value in (step.more or {}).items() if value is not None}
         if len(earlier) >= max(1, self._made[step.id]):
             self.draft.note(MORE_RESULTS)
@@ -291,11 +292,11 @@ class Session:
         earlier.append(step.value)
 
     def absent(self, name: str, call_id: str = "") -> None:
-        """Note a file that would show what a sub-agent did, and is not there; after `write`."""
+        """Note a missing file that would show a sub-agent's acts; call it after `write`."""
         self.draft.unread(f"{name}{ABSENT}", self.seqs.get(call_id))
 
     def unended(self) -> None:
-        """Note that nothing says how the session ended; after `write`. What came behind it may be
+        """Note that nothing says how the session ended; call it after `write`. Later events may be
         missing."""
         self.draft.unread(f"end of the session{CUT}")
         self.draft.note(NO_END)
@@ -306,18 +307,18 @@ _PLAIN_ID = late(rf"{_UUID}|a[0-9a-f]{{7,31}}")
 
 
 def plain_id(own: Any, otherwise: str) -> str:
-    """Return an id that says nothing but which one is meant; `otherwise` in the place of a text
-    that may say more: what is not read is named in findings, which hold no values."""
+    """Return an id that identifies and reveals nothing else; `otherwise` for a text that may reveal
+    more: unread parts are named in findings, which contain no values."""
     return own if isinstance(own, str) and _PLAIN_ID.fullmatch(own) else otherwise
 
 
 def known_as(kind: str, own: str) -> str:
-    """Return the name by which the same session is known again; empty for one without an id."""
+    """Return the name by which the same session is recognized; empty for one without an id."""
     return f"{kind}:{own}" if own else ""
 
 
 def _is_before(at: Any, other: Any) -> bool:
-    """Return whether a time is for sure before another one."""
+    """Return whether a time is certainly before another one."""
     if isinstance(at, str) and isinstance(other, str) and at >= other:
         return False
     return bool(elapsed_ms(at, other))
@@ -328,7 +329,7 @@ def _text(value: Any) -> str:
 
 
 def is_json_failure(seen: Any) -> bool:
-    """Return whether a result says of itself that it failed, by `success`."""
+    """Return whether a result itself says that it failed, by `success`."""
     value = parse_text(seen) if isinstance(seen, str) and seen[:1] == "{" else seen
     return any(
         isinstance(one, dict) and one.get("success") is False

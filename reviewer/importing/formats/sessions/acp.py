@@ -1,7 +1,8 @@
-"""Traffic of the Agent Client Protocol, JSON-RPC a line: an attempt for each session in it.
+"""Traffic of the Agent Client Protocol, JSON-RPC one message per line: one attempt for each session
+in it.
 
 The protocol need not name tools: it has their kind (read, edit, execute), and a title for people.
-Where no name is stated, who may call what is not measured.
+Where no name is stated, authority is not measured.
 """
 
 from collections.abc import Iterator
@@ -100,13 +101,13 @@ class _Story:
         self.cost: Any = None
 
     def flush(self) -> None:
-        """Say the chunks that were gathered."""
+        """Write the collected chunks as one message."""
         if self.words:
             self.session.say(self.speaker, "".join(self.words), self.words_at)
         self.words, self.speaker = [], ""
 
     def chunk(self, speaker: str, value: Any, at: Any) -> None:
-        """Take a chunk of a message."""
+        """Add a chunk of a message."""
         if speaker != self.speaker:
             self.flush()
         self.words_at = self.words_at if self.words else at
@@ -114,7 +115,7 @@ class _Story:
         self.words.append(_words(value))
 
     def tool(self, update: dict[str, Any], at: Any) -> None:
-        """Take a call or what became of it, by its id."""
+        """Add a call or an update to it, by its id."""
         self.flush()
         own = text(update.get("toolCallId"))
         held = self.calls.get(own)
@@ -129,7 +130,7 @@ class _Story:
             self.session.result(held, own, "", None, at)
 
     def settle(self) -> bool:
-        """Give calls and results what was gathered about them; return whether all tools were
+        """Add to calls and results the facts collected about them; return whether all tools were
         named."""
         self.flush()
         named = True
@@ -163,7 +164,7 @@ class _Log:
         self._began: Any = None
 
     def take(self, message: Message) -> None:
-        """Take one message."""
+        """Read one message."""
         self._began = self._began or message.at
         if message.method and "id" in message.value:
             self.requests.asked(message)

@@ -1,9 +1,9 @@
 """Claude Code: a session's lines, and the files of its sub-agents.
 
 A model's answer is one line for each of its blocks, all of one message id, each with the tokens so
-far. Lines are a tree. Sub-agents have lines of their own in the same file (`isSidechain`, versions
-1) or files of their own (`<session>/subagents/agent-<id>.jsonl`, or beside it). What they did is
-evidence of the session that started them; so is what was done on a branch that was taken back.
+far. Lines form a tree. Sub-agents have lines of their own in the same file (`isSidechain`, versions
+1) or files of their own (`<session>/subagents/agent-<id>.jsonl`, or beside it). Their acts are
+evidence of the session that started them; so are the acts on a branch that was taken back.
 """
 
 import os
@@ -57,24 +57,24 @@ COMPACTED = "the history was summarized on the way: the tokens of that are not i
 
 
 def is_line(value: dict[str, Any]) -> bool:
-    """Return whether this is a line of a session that says or does something."""
+    """Return whether this is a line of a session with a message or an act."""
     kind = value.get("type")
     if kind not in (*SPOKEN, "system", "attachment", "progress"):
         return False
-    if "parentUuid" not in value:  # a copy that left out the tree
+    if "parentUuid" not in value:  # a copy without the tree
         return kind in SPOKEN and "sessionId" in value and isinstance(value.get("message"), dict)
     return "uuid" in value or "sessionId" in value or "isSidechain" in value
 
 
 def _exported(value: Any) -> list[dict[str, Any]]:
-    """Return the lines of a session that was worked on in the web, as its service gives them."""
+    """Return the lines of a session on the web, as its service exports them."""
     lines = objects(mapping(value).get("loglines"))
     spoken = (one for one in lines if one.get("type") in SPOKEN)
     return lines if any(isinstance(one.get("message"), dict) for one in spoken) else []
 
 
 def _told(found: Lines) -> Lines:
-    """Return the lines of a file; an export is one value that has them all."""
+    """Return the lines of a file; an export is one value that contains them all."""
     if len(found.lines) == 1 and (lines := _exported(found.lines[0].value)):
         shell = {name: one for name, one in found.lines[0].value.items() if name != "loglines"}
         numbered = [Line(number, one) for number, one in enumerate(lines, 1)]
@@ -147,8 +147,8 @@ def _beside(folder: Path, changed: int) -> dict[str, tuple[Path, ...]]:
 
 
 def _by_session(lines: list[Line]) -> list[tuple[str, list[Line]]]:
-    """Return (session, its lines) of a file. Sessions whose lines follow each other are one: that
-    of the last line (what was copied from the one it goes on with keeps the older name)."""
+    """Return (session, its lines) of a file. Consecutive sessions are one: that of the last line
+    (lines copied from the continued session keep the older name)."""
     owner: dict[str, str] = {}
     joined: dict[str, str] = {}
 
@@ -233,7 +233,7 @@ def _attempt(
         draft.source["versions"] = story.versions
     _copied(story, lines)
     _cost(story, name, lines)
-    story.theirs.drop(story.usage)  # answers of the session that a sub-agent's file has again
+    story.theirs.drop(story.usage)  # the session's answers that a sub-agent's file repeats
     story.theirs.drop(story.copied)
     if theirs := story.theirs.total():
         draft.source["sub-agents"] = {"files": len(story.children), "usage": theirs}
@@ -252,8 +252,8 @@ def _attempt(
 
 
 def ended_well(story: Story, live: bool = False) -> bool:
-    """Return whether the last thing said is an answer that asks for nothing more. In a `live` file
-    one without a reason to stop may go on: its next block is another line."""
+    """Return whether the last message is an answer that asks for nothing more. In a `live` file an
+    answer without a reason to stop may go on: its next block is another line."""
     if story.interrupted or story.failed:
         return True
     last = story.last
@@ -297,8 +297,8 @@ def _final(story: Story, lines: list[Line]) -> str | None:
 
 
 def _cost(story: Story, name: str, lines: list[Line]) -> None:
-    """Keep what the tool last said that the session cost. It is a total of some moment, often
-    before the last answer, and of a copy it is not stated whose it goes on from."""
+    """Keep the tool's last statement of the session's cost. It is a total at some moment, often
+    before the last answer, and for a copy it is not stated whose total it continues."""
     stated = [line.value for line in lines if line.value.get("type") == "cost-state"]
     costs = [measured(one.get("totalCostUSD")) for one in stated if _session(one) in ("", name)]
     if known := [cost for cost in costs if cost is not None]:
@@ -326,8 +326,8 @@ def _notes(story: Story, lines: list[Line]) -> None:
 
 
 def _copied(story: Story, lines: list[Line]) -> None:
-    """State what the answers used that were copied out of another session, beside its own: that
-    session counts them. What was done in them stays evidence of both."""
+    """State the usage of answers that were copied from another session separately: that session
+    counts them. Acts in them are evidence of both."""
     story.copied.drop(story.usage)
     if not story.forked:
         return

@@ -1,5 +1,5 @@
-"""A session of Claude Code being told: its own lines, and those of its sub-agents behind the calls
-that started them; and which sub-agents nothing is known of."""
+"""A session of Claude Code read into events: its own lines, and those of its sub-agents after the
+calls that started them; and the sub-agents of which nothing is known."""
 
 from typing import Any, NamedTuple
 
@@ -21,10 +21,10 @@ _QUIET = frozenset(
         *("cost-state", "atis-latch", "bridge-session", "frame-link"),
     )
 )
-"""Types of lines that the tool writes for itself, or that tell the model something."""
+"""Types of lines that the tool writes for itself, or that inform the model."""
 _KNOWN = frozenset((*_QUIET, "system", "progress"))
 _TOLD = ("<local-command-", "<bash-stdout>", "<bash-stderr>", "<task-notification>")
-"""How texts begin that stand under the user and that nobody typed."""
+"""Beginnings of texts with the user's role that nobody typed."""
 _SPAWNS = ("Task", "Agent")
 _NEVER_RAN = ("<tool_use_error>", "InputValidationError", "Agent type '", "Error: Agent type")
 INTERRUPTED = "[Request interrupted by user"
@@ -42,7 +42,7 @@ class Child(NamedTuple):
 
 
 class _Usage:
-    """Tokens by message id: the last figure, or the largest, is that of the whole answer."""
+    """Tokens by message id: the last figure, or the largest, covers the whole answer."""
 
     def __init__(self) -> None:
         self._by_id: dict[str, dict[str, int] | None] = {}
@@ -54,7 +54,7 @@ class _Usage:
         return len(self._by_id)
 
     def drop(self, others: "_Usage") -> None:
-        """Leave out answers that others have too."""
+        """Remove answers that others have too."""
         self._by_id = {own: one for own, one in self._by_id.items() if own not in others}
 
     def take(self, own: str, usage: Any) -> None:
@@ -68,8 +68,8 @@ class _Usage:
 
 
 def _told(value: dict[str, Any]) -> bytes | None:
-    """Return what a line says, by which it is known in another file; None for one that says
-    nothing."""
+    """Return the content of a line, by which it is recognized in another file; None for a line
+    without any."""
     message = value.get("message")
     if value.get("type") not in SPOKEN or not isinstance(message, dict):
         return None
@@ -77,13 +77,13 @@ def _told(value: dict[str, Any]) -> bytes | None:
 
 
 def is_copy(value: dict[str, Any]) -> bool:
-    """Return whether a line says that it was copied out of another session."""
+    """Return whether a line states that it was copied from another session."""
     source = mapping(value.get("forkedFrom")).get("sessionId")
     return isinstance(source, str) and source not in ("", value.get("sessionId"))
 
 
 class Story:
-    """A session being told: its own lines, and those of its sub-agents behind the calls that
+    """A session read into events: its own lines, and those of its sub-agents after the calls that
     started them."""
 
     def __init__(self, children: list[Child], name: str = "claude-code") -> None:
@@ -91,7 +91,7 @@ class Story:
         self.children = children
         self.usage, self.theirs, self.copied = _Usage(), _Usage(), _Usage()
         self.forked = False
-        """Whether it has lines of another session, with the marks of a copy."""
+        """Whether it has lines of another session, marked as copies."""
         self.models: list[str] = []
         self.versions: list[str] = []
         self.compactions = 0
@@ -118,12 +118,12 @@ class Story:
                     self.links.setdefault(text(block.get("tool_use_id")), by_own[own])
 
     def know(self, lines: list[Line]) -> None:
-        """Note what the session's own lines say: what summarizes it, or answers a question beside
-        it, is kept as a sub-agent whose file has them again."""
+        """Record what the session's own lines say: a sub-agent that summarizes the session, or
+        answers a question beside it, repeats them in its file."""
         self._own = {told for line in lines if (told := _told(line.value)) is not None}
 
     def tell(self, lines: list[Line], child: Child | None = None, alone: bool = False) -> None:
-        """Take lines, in the order of their file. `alone` means that a sub-agent's file is read by
+        """Read lines, in the order of their file. `alone` means that a sub-agent's file is read by
         itself."""
         for line in lines:
             value = line.value
@@ -138,7 +138,7 @@ class Story:
                 self.session.odd(kind)
 
     def rest(self) -> None:
-        """Take the files of sub-agents that no call was found for."""
+        """Read the files of sub-agents for which no call was found."""
         for child in self.children:
             self._splice(child)
 
@@ -148,7 +148,7 @@ class Story:
             again = {line.number for line in child.lines if _told(line.value) in self._own}
             answers = (one for one in child.lines if one.value.get("type") == "assistant")
             if not any(line.number in again for line in answers):
-                again = set()  # words of its own that are like the session's
+                again = set()  # its own words may equal the session's
             for line in child.lines:
                 if line.number in again:
                     self.session.account.whole(line.value)
@@ -159,7 +159,7 @@ class Story:
         message, at = value["message"], value.get("timestamp")
         known = self.seen.setdefault(text(value.get("uuid")), [])
         if known and text(value.get("uuid")) and message in known:
-            session.account.whole(value)  # the same line once more
+            session.account.whole(value)  # the same line again
             return
         known.append(message)
         content = message.get("content")
@@ -259,7 +259,7 @@ class Story:
 
 
 def missing_of(story: Story, lines: list[Line]) -> None:
-    """Note each sub-agent of which nothing is there that it did."""
+    """Note each sub-agent whose acts are missing entirely."""
     inside = _prompts_inside(lines)
     results: dict[str, Any] = {}
     known: dict[str, str] = {}

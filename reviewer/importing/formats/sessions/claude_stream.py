@@ -1,7 +1,7 @@
 """Claude Code's `--output-format stream-json`, and the `result` object that `json` gives alone.
 
 Lines of a sub-agent name the call that started it (`parent_tool_use_id`). The tokens on answers are
-partial: those of the run are in `result`, of the main agent alone, beside the cost of all.
+partial; the run's tokens are in `result`, for the main agent alone, beside the cost of all.
 """
 
 from collections.abc import Iterator
@@ -106,7 +106,7 @@ def _attempt(source: Source, name: str, lines: list[Line], broken: list[str]) ->
         session.say("agent", final)
     session.write()
     for line in lines:
-        if line.value.get("type") == "stream_event":  # the parts of answers that follow whole
+        if line.value.get("type") == "stream_event":  # pieces of answers that follow complete
             block = mapping(mapping(line.value.get("event")).get("content_block"))
             if "id" not in block or text(block.get("id")) in session.seqs:
                 account.whole(line.value)
@@ -146,7 +146,7 @@ def _attempt(source: Source, name: str, lines: list[Line], broken: list[str]) ->
 
 
 def _line(line: Line) -> Line:
-    """Return a line as a session's file has it."""
+    """Return the line in the form of a session's file."""
     value = line.value
     own = {
         "sessionId": value.get("session_id"),
@@ -162,7 +162,7 @@ def _line(line: Line) -> Line:
 
 
 def _missing(story: Story, lines: list[Line]) -> None:
-    """Note each sub-agent none of whose lines is there."""
+    """Note each sub-agent without any lines."""
     there = {text(line.value.get("parentToolUseID")) for line in lines}
     for own in there:
         story.spawned.pop(own, None)

@@ -1,6 +1,6 @@
-"""Cline 3: a session's messages in Anthropic's blocks, with what failed in the results themselves,
-and the messages of its sub-agents and teammates in files beside them (`agent_….messages.json`,
-`<teammate>__….messages.json`)."""
+"""Cline 3: a session's messages in Anthropic's blocks, with failures stated in the results
+themselves, and the messages of its sub-agents and teammates in files beside them
+(`agent_….messages.json`, `<teammate>__….messages.json`)."""
 
 import os
 from pathlib import Path
@@ -21,7 +21,7 @@ from reviewer.importing.source import Source
 
 _MESSAGES = ".messages.json"
 _STARTING = ("spawn_agent", "team_run_task")
-"""Tools by which another agent is set to work, in a session of its own."""
+"""Tools that start another agent, in a session of its own."""
 _MOST_FACTS = 1 << 20
 _ENDS = {
     "failed": "error",
@@ -59,7 +59,7 @@ class ClineReader(DialectReader):
         ]
         found, above = list[Path](), {own}
         while new := [one for one in agents if one not in found and _origin(one)[0] in above]:
-            found += new  # those that they set to work in turn come next
+            found += new  # those that they start in turn come next
             above |= {_origin(one)[1] for one in new}
         facts = _facts_beside(path)
         return (*found, *((facts,) if facts.is_file() else ()))
@@ -76,7 +76,7 @@ class ClineReader(DialectReader):
             transcript.account.read(held, ("role", "content", "id", "ts", "metadata", "modelInfo"))
             transcript.account.whole(held["content"])
         if words and shown_only:
-            transcript.wrong(words, started_at=at)  # said by no model
+            transcript.wrong(words, started_at=at)  # not a model's words
             return
         if words and between:  # Cline's own words, between the answers to one request
             message = {"role": "system", "content": words}
@@ -107,7 +107,7 @@ class ClineReader(DialectReader):
 
 
 def _words(message: dict[str, Any]) -> str:
-    """Return the text of a message that is nothing else."""
+    """Return the text of a message that consists only of text."""
     content = message.get("content")
     blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
     texts = [text(at_path(one, "text")) for one in blocks if at_path(one, "type") == "text"]
@@ -125,8 +125,8 @@ def _facts_beside(path: Path) -> Path:
 
 
 def _join(source: Source, draft: Draft) -> None:
-    """Add what sub-agents did behind the events of the session, and note those whose messages are
-    not there."""
+    """Add the sub-agents' acts after the events of the session, and note sub-agents whose messages
+    are missing."""
     asked: list[str] = []
     for path in source.companions:
         if not path.name.endswith(_MESSAGES):
@@ -148,7 +148,7 @@ def _join(source: Source, draft: Draft) -> None:
 
 
 def _child(draft: Draft, value: dict[str, Any], name: str) -> str:
-    """Add the messages of a sub-agent; return what it was asked."""
+    """Add the messages of a sub-agent; return its request."""
     account, asked, actor = Account(), "", "sub-agent"
     for message in objects(value.get("messages")):
         at = draft.at(message.get("ts"))
@@ -173,12 +173,13 @@ def _child(draft: Draft, value: dict[str, Any], name: str) -> str:
 
 
 def _ended(source: Source, draft: Draft) -> str | None:
-    """Return how a session ended, by its facts; it is noted where they say that it goes on."""
+    """Return how a session ended, by its own facts; a note is added where they say that it goes
+    on."""
     facts = mapping(small_value(_facts_beside(source.path), _MOST_FACTS))
     status = text(facts.get("status"))
     if status in _ENDS:
         return _ENDS[status]
-    if status == "running" or source.live:  # what it does behind this is not in the file yet
+    if status == "running" or source.live:  # later acts are not in the file yet
         draft.unread(f"end of the session{CUT}")
         draft.note(NO_END)
     return None

@@ -1,4 +1,4 @@
-"""Codex CLI: a rollout of one thread, `{timestamp, type, payload}` a line.
+"""Codex CLI: a rollout of one thread, one `{timestamp, type, payload}` per line.
 
 What the model saw is in `response_item`; `event_msg` repeats it as the screen showed it, with exit
 codes and tokens. A call that is only in an event (made inside another tool) is still an act.
@@ -90,7 +90,7 @@ class CodexReader(SessionFormat):
 
 
 def _children_of(path: Path) -> dict[str, tuple[Path, ...]]:
-    """Return rollouts by the thread that started them; only for one that started any."""
+    """Return rollouts by the thread that started them; none for a thread that started none."""
     try:
         if not _spawns(path):
             return {}
@@ -104,9 +104,9 @@ def _children_of(path: Path) -> dict[str, tuple[Path, ...]]:
 
 
 def _spawns(path: Path) -> bool:
-    """Return whether a thread started others, by the words of a file."""
+    """Return whether a thread started others, by words in its file."""
     head = head_of(path)
-    if head.whole:  # at hand, as a rule
+    if head.whole:  # usually already read
         return any(word in head.start for word in _SPAWN)
     with opened(path) as handle:
         held = b""
@@ -118,7 +118,7 @@ def _spawns(path: Path) -> bool:
 
 
 def _state(root: Path) -> tuple[tuple[str, int], ...]:
-    """Return what changes with the rollouts below a folder: the times of its folders."""
+    """Return a value that changes with the rollouts below a folder: the times of its folders."""
     found: list[tuple[str, int]] = []
     for folder, _, _ in os.walk(root):
         try:
@@ -173,8 +173,8 @@ def _own(lines: list[Line]) -> str:
 
 
 def _threads(lines: list[Line]) -> list[list[Line]]:
-    """Return the lines of each thread. A second beginning behind what was said is another thread; a
-    thread that was forked has that of its parent right behind its own."""
+    """Return the lines of each thread. A second beginning after messages is another thread; a
+    forked thread has its parent's beginning directly after its own."""
     found: list[list[Line]] = []
     said, own = False, ""
     for line in lines:
@@ -206,8 +206,8 @@ def _thread(source: Source, path: Path) -> Thread:
 
 
 def _usage(story: Story, own: str, lines: list[Line]) -> dict[str, Any]:
-    """Return the tokens of a thread. Those of the thread it was forked from, which its totals go on
-    from, are that thread's, and stated beside its own."""
+    """Return the tokens of a thread. Those of the thread that it was forked from, which its totals
+    continue, belong to that thread and are stated separately."""
     draft, parent = story.session.draft, parent_of(own, lines)
     if parent is None:
         return mapping(story.usage)

@@ -1,5 +1,5 @@
-"""Codex CLI's `exec --json`: what a run shows on standard output. It has neither the prompt nor
-times, and tools by their kind."""
+"""Codex CLI's `exec --json`: what a run prints to standard output. It has neither the prompt nor
+times, and names tools by their kind."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -127,7 +127,7 @@ def _attempt(source: Source, own: str, lines: list[Line], broken: list[str]) -> 
 
 
 def _numbered(lines: list[Line]) -> list[Line]:
-    """Return lines with ids of items that are unique: each resumed run numbers its own from 0."""
+    """Return lines with unique item ids: each resumed run numbers its own from 0."""
     found, run = [], 0
     for line in lines:
         value = line.value

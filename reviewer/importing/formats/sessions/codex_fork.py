@@ -1,10 +1,10 @@
-"""Which lines of a forked Codex thread were copied out of the thread it was forked from, and what
-tokens are its own.
+"""Which lines of a forked Codex thread were copied from the thread that it was forked from, and
+which tokens are its own.
 
-A fork writes the lines of the other thread again, with times of its own, and its totals of tokens
-go on from the last of theirs. What tells the copy apart are the ids of turns: like the thread's,
-they are made of the time (UUID version 7), and a turn that was copied is older than the fork. The
-thread of a sub-agent may begin with a copy too; it states the number of its first own line.
+A fork writes the lines of the other thread again, with new times, and its totals of tokens continue
+that thread's. The copy is recognized by the ids of turns: like a thread's id, they contain the time
+(UUID version 7), and a copied turn is older than the fork. The thread of a sub-agent may also begin
+with a copy; it states the number of its first own line.
 """
 
 import re
@@ -21,11 +21,11 @@ _COUNTS = (
     "total_tokens",
 )
 _PROVEN = ("input_tokens", "output_tokens")
-"""Counts by which totals are shown to go on from others."""
+"""Counts that show whether totals continue others."""
 
 
 class Spent(NamedTuple):
-    """The tokens of a thread that was forked: its own, and those of the thread it copied."""
+    """The tokens of a forked thread: its own, and those of the thread that it copied."""
 
     own: dict[str, int]
     copied: dict[str, int]
@@ -38,8 +38,8 @@ class _Total(NamedTuple):
 
 
 def parent_of(own: str, lines: Sequence[Line]) -> str | None:
-    """Return the thread that this one says it was forked from, or whose beginning it has in it;
-    None for a thread that was not forked."""
+    """Return the thread that this one was forked from by its own statement, or whose beginning it
+    contains; None for a thread that was not forked."""
     begun = [one.value for one in lines if one.value.get("type") == "session_meta"]
     for one in begun:
         named = at_path(one, "payload", "forked_from_id")
@@ -55,21 +55,22 @@ def parent_of(own: str, lines: Sequence[Line]) -> str | None:
 
 
 def history_of(lines: Sequence[Line]) -> int:
-    """Return the number from which on the lines of a sub-agent's thread are its own: those before
-    it, but the first, were copied out of the thread that started it. 0 for a thread without."""
+    """Return the number of the first own line of a sub-agent's thread: the lines before it, except
+    the first, were copied from the thread that started it. 0 for a thread without such a number."""
     first = next((one.value for one in lines if one.value.get("type") == "session_meta"), {})
     stated = whole(at_path(first, "payload", "subagent_history_start_ordinal"))
     return stated if stated and stated > 1 else 0
 
 
 def is_copied(value: dict[str, Any], history: int) -> bool:
-    """Return whether a line says by its number that it was copied."""
+    """Return whether a line was copied, by its number."""
     number = whole(value.get("ordinal"))
     return number is not None and 0 < number < history
 
 
 def spent(own: str, lines: Sequence[Line]) -> Spent | None:
-    """Return whose the tokens of a forked thread are; None where that is not shown."""
+    """Return the tokens of a forked thread and of its parent; None where the division is not
+    shown."""
     begins = _begins(own, lines)
     if begins is None:
         begins = _started(lines)
@@ -87,7 +88,7 @@ def spent(own: str, lines: Sequence[Line]) -> Spent | None:
         return Spent({}, before)
     first, final = after[0], after[-1].counts
     if all(first.counts.get(name) == first.last.get(name) for name in _PROVEN):
-        return Spent(final, before)  # its own totals begin anew
+        return Spent(final, before)  # its own totals start from zero
     goes_on = all(
         name in first.last
         and first.counts.get(name, -1) - first.last[name] == before.get(name)
@@ -99,8 +100,8 @@ def spent(own: str, lines: Sequence[Line]) -> Spent | None:
 
 
 def _begins(own: str, lines: Sequence[Line]) -> int | None:
-    """Return the place of the first turn of the thread's own, that behind its lines where there is
-    none; None where the ids of turns do not say."""
+    """Return the place of the thread's first own turn, or the place after its lines where it has
+    none; None where the ids of turns do not show it."""
     if history := history_of(lines):
         owned = (
             place for place, line in enumerate(lines)
@@ -126,7 +127,7 @@ def _begins(own: str, lines: Sequence[Line]) -> int | None:
 
 def _started(lines: Sequence[Line]) -> int | None:
     """Return the place where the thread that started a sub-agent gave it its task; None for other
-    threads, and where several places could be meant."""
+    threads, and where several places are possible."""
     first = next((one.value for one in lines if one.value.get("type") == "session_meta"), {})
     spawned = mapping(at_path(first, "payload", "source", "subagent"))
     if not spawned and at_path(first, "payload", "thread_source") != "subagent":
@@ -139,7 +140,7 @@ _TASK = "inter_agent_communication_metadata"
 
 
 def _turn(value: dict[str, Any]) -> str | None:
-    """Return the id of the turn that a line begins, empty for one that has none; None for a line
+    """Return the id of the turn that a line begins, empty for a turn without one; None for a line
     that begins no turn."""
     payload = mapping(value.get("payload"))
     started = payload.get("type") in ("task_started", "turn_started")
@@ -166,7 +167,7 @@ def _totals(lines: Sequence[Line]) -> list[_Total]:
 
 
 def _other_total(lines: Sequence[Line], begins: int, final: _Total) -> bool:
-    """Return whether a record of usage states another total than the events do at the end."""
+    """Return whether a record of usage states another total than the final event does."""
     for line in lines[begins:]:
         if line.value.get("type") == "token_usage_record":
             stated = _counts(at_path(line.value, "payload", "thread_token_usage"))

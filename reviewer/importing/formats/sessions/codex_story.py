@@ -1,5 +1,5 @@
-"""A thread of Codex CLI being told: its items, the events that say what came of them, and the
-threads of its sub-agents behind the calls that started them."""
+"""A thread of Codex CLI read into events: its items, the events with their outcomes, and the
+threads of its sub-agents after the calls that started them."""
 
 import re
 from typing import Any, NamedTuple
@@ -35,7 +35,7 @@ _SHOWN = frozenset(
         *("EnteredReviewMode", "ExitedReviewMode"),
     )
 )
-"""Kinds of items that only repeat what was said."""
+"""Kinds of items that only repeat messages."""
 _QUIET_EVENTS = frozenset(
     (
         *("user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content"),
@@ -56,7 +56,7 @@ _OF_OUTPUT = frozenset((*_BESIDE, "output", "tools", "success"))
 _INJECTED = ("<", "# AGENTS.md")
 _EXIT = re.compile(r"(?:\A|\n)(?:Process exited with code|Exit code:) (-?\d{1,10})(?:\n|\Z)")
 _HEADED = 400
-"""Characters of an output in which its exit code is stated."""
+"""Characters at the start of an output that may state its exit code."""
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ENDED = ("task_complete", "turn_complete")
 _STARTED = ("task_started", "turn_started")
@@ -96,7 +96,7 @@ class Story:
         self._copied = False
 
     def tell(self, lines: list[Line], thread: Thread | None = None) -> None:
-        """Take lines. Calls and outcomes are met first: an event may come before its item."""
+        """Read lines. Calls and outcomes are collected first: an event may come before its item."""
         for line in lines:
             self._meet(_payload(line.value))
         history = history_of(lines) if thread is not None else 0
@@ -123,7 +123,7 @@ class Story:
                 self.session.odd(kind)
 
     def rest(self) -> None:
-        """Take the threads that no call was found for."""
+        """Read the threads for which no call was found."""
         for thread in self.threads:
             self._splice(thread)
 
@@ -229,7 +229,7 @@ class Story:
             session.odd(kind)
 
     def _ran(self, held: dict[str, Any], own: str, thread: Thread | None, at: Any) -> None:
-        """Take a command that is only in an event; one that a person ran is theirs."""
+        """Add a command that is only in an event; one that a person ran is theirs."""
         theirs = text(held.get("source")).startswith("user")
         actor = "user" if theirs else "agent" if thread is None else thread.actor
         given = {name: held[name] for name in ("command", "cwd") if name in held}
@@ -280,8 +280,8 @@ class Story:
             self._spawned[own] = self._spawned[own] or name
 
     def settle(self, live: bool = False) -> None:
-        """Note what is missing: threads of sub-agents, and the end. After the session is written.
-        In a `live` file an answer is no end: only a turn has one."""
+        """Note missing threads of sub-agents, and a missing end, after the session is written. In a
+        `live` file an answer is no end: only a turn has one."""
         for own, name in self._spawned.items():
             if name in self._by_own or (not name and self._failed.get(own)):
                 continue
@@ -292,7 +292,7 @@ class Story:
 
 
 def _payload(value: dict[str, Any]) -> dict[str, Any]:
-    """Return what a line holds; the oldest rollouts have items that are lines themselves."""
+    """Return the content of a line; in the oldest rollouts a line is itself the item."""
     return mapping(value["payload"]) if "payload" in value else value
 
 
@@ -314,7 +314,7 @@ def _done(payload: dict[str, Any]) -> Status | None:
 
 
 def _called(payload: dict[str, Any]) -> tuple[Any, Any, str]:
-    """Return (tool, what it is given, id) of a call."""
+    """Return (tool, arguments, id) of a call."""
     kind, own = text(payload.get("type")), _call_id(payload)
     if kind == "function_call":
         return payload.get("name"), payload.get("arguments"), own

@@ -1,8 +1,9 @@
 """Gemini CLI: the log of a session, and those of its sub-agents.
 
-A later record of one id replaces the earlier (an answer is written before its calls, then with
-them), `$set` replaces members and `$rewindTo` takes messages back. What was taken back or replaced
-did run: its calls are kept, its words stand under another name. Older versions wrote one object.
+A later record of one id replaces the earlier one (an answer is written before its calls, then with
+them), `$set` replaces members and `$rewindTo` takes messages back. Messages that were taken back or
+replaced did occur: their calls are kept, and their words appear under another name. Older versions
+wrote one object.
 """
 
 import os
@@ -87,7 +88,7 @@ class GeminiCliReader(SessionFormat):
 
 
 class _Log(NamedTuple):
-    """A log: what it says of the session, and its lines."""
+    """A log: the session's own facts, and its lines."""
 
     head: dict[str, Any]
     lines: list[Line]
@@ -107,9 +108,9 @@ def _logs(lines: list[Line]) -> list[_Log]:
 
 
 class _Folded(NamedTuple):
-    """Messages of a log in order, each once; those of them that were taken back, by identity;
-    earlier states and messages that were replaced and hold calls that no later one has; the
-    lines of changes that are not known; and how many answers were replaced by none."""
+    """Messages of a log in order, each once; which of them were taken back, by identity; earlier
+    states and replaced messages with calls that no later one has; the lines of unknown changes; and
+    how many answers were removed without a replacement."""
 
     messages: list[dict[str, Any]]
     back: set[int]
@@ -129,7 +130,7 @@ class _Fold:
         self._count = 0
 
     def put(self, message: dict[str, Any]) -> None:
-        """Take a message; one of its id is replaced where it is."""
+        """Add a message; an existing one of its id is replaced in its place."""
         self._count += 1
         own = text(message.get("id")) or f"number {self._count}"
         before = self.live.get(own)
@@ -151,7 +152,7 @@ class _Fold:
         self.dropped -= self.live.keys()
 
     def rewind(self, point: Any) -> None:
-        """Take back a message, and what follows it; all of them where it is not there."""
+        """Take back a message, and those after it; all of them where it is missing."""
         names = list(self.live)
         at = names.index(point) if point in names else len(names)
         self.back += [self.live.pop(name) for name in names[at:]]
@@ -190,7 +191,7 @@ def _made(call: dict[str, Any]) -> tuple[Any, Any, Any]:
 
 
 class _Story:
-    """Messages being told into a session."""
+    """Messages read into a session."""
 
     def __init__(self, session: Session, files: dict[str, tuple[str, str, _Log]]) -> None:
         self.session = session
@@ -202,7 +203,7 @@ class _Story:
         self.answered: set[str] = set()
 
     def log(self, log: _Log, agent: str = "") -> _Folded:
-        """Take a log; `agent` is the sub-agent whose it is."""
+        """Read a log; `agent` is the sub-agent it belongs to."""
         folded = _folded(log)
         for message in (*folded.messages, *folded.gone):
             for one in objects(message.get("toolCalls")):
@@ -214,7 +215,7 @@ class _Story:
             self._calls(message, agent or "agent")
         if folded.back or folded.gone or folded.dropped:
             self.session.draft.note(TAKEN_BACK)
-        if not agent:  # answers that a summary took the place of: what they used is no longer told
+        if not agent:  # answers replaced by a summary: their usage is no longer stated
             self.usages += [None] * folded.dropped
         return folded
 
@@ -339,8 +340,8 @@ def _attempt(source: Source, log: _Log, paths: tuple[Path, ...], broken: list[st
 
 
 def _ended(session: Session, log: _Log, folded: _Folded, live: bool) -> str | None:
-    """Return how a session ended; it is noted where nothing says so. An answer is written first
-    without its calls, and again with them: in a `live` file it is no end."""
+    """Return how a session ended, noting where nothing says so. An answer is written first without
+    its calls, and again with them: in a `live` file it is no end."""
     for message in reversed([one for one in folded.messages if id(one) not in folded.back]):
         kind, calls = message.get("type"), objects(message.get("toolCalls"))
         if kind == "info" and "cancelled" in _words(message.get("content")):
@@ -360,15 +361,15 @@ def _ended(session: Session, log: _Log, folded: _Folded, live: bool) -> str | No
 
 
 def _dated(log: _Log) -> bool:
-    """Return whether the time that is written behind each message is there behind the last one. A
-    log that was cut off before it may lack the calls of that message."""
+    """Return whether the time that is written after each message is there for the last one. A log
+    that was cut off before it may lack the calls of that message."""
     dated = [line.number for line in log.lines if "lastUpdated" in mapping(line.value.get("$set"))]
     said = (line.number for line in log.lines if "type" in line.value and "id" in line.value)
     return not dated or dated[-1] > max(said, default=0)
 
 
 def _seen(result: Any) -> Any:
-    """Return what a call returned out of the parts it was sent back in."""
+    """Return the result of a call from the parts in which it was sent back."""
     answers = [mapping(one.get("functionResponse")) for one in objects(result)]
     found = [one["response"] for one in answers if "response" in one]
     return found[0] if len(found) == 1 and len(objects(result)) == 1 else result

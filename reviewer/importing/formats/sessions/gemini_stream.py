@@ -1,8 +1,9 @@
-"""Gemini CLI's `--output-format stream-json`: what was said (in pieces), called and returned, and
-the run's totals.
+"""Gemini CLI's `--output-format stream-json`: messages (in pieces), calls and results, and the
+run's totals.
 
-The totals count the calls of sub-agents too, which are not in the stream: where they count more
-calls than it has, the run is not measured."""
+The totals also count the calls of sub-agents, which are not in the stream: where they count more
+calls than the stream has, the run is not measured.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -135,7 +136,7 @@ def _attempt(source: Source, own: str, lines: list[Line], broken: list[str]) -> 
 
 
 def _spoken(session: Session, said: str, at: Any) -> str:
-    """Write the pieces of an answer together; nothing is left of them."""
+    """Write the pieces of an answer as one message, and clear them."""
     if said:
         session.say("agent", said, at)
     return ""

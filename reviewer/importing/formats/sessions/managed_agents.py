@@ -1,10 +1,11 @@
-"""Sessions of Claude Managed Agents: the events of one session, a line each, in an array or in a
-page of the API (`data`), or a recording of the client's calls, a line `[name of the call, its
+"""Sessions of Claude Managed Agents: the events of one session, one per line, in an array or in a
+page of the API (`data`), or a recording of the client's calls, one line per `[name of the call, its
 answer]`.
 
-What the client sent comes back as an event of the session; what did not come back is told where it
-was sent. A sub-agent works on a thread of its own, whose events are not among these: only what its
-calls asked of the user is."""
+What the client sent comes back as an event of the session; events that did not come back are read
+where they were sent. A sub-agent works on a thread of its own, whose events are not here, except
+its requests to the user.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -45,7 +46,7 @@ _QUIET = frozenset(
         *("session.thread_status_running", "session.thread_status_idle", "session.deleted"),
         *("session.thread_status_terminated", "session.thread_status_rescheduled"),
         *("user.interrupt", "user.define_outcome"),
-        *("event_start", "event_delta"),  # pieces of what an event then holds whole
+        *("event_start", "event_delta"),  # pieces of what a later event contains complete
     )
 )
 _ENDS = {
@@ -90,7 +91,7 @@ class ManagedAgentsReader(SessionFormat):
 
 def _calls(source: Source) -> Iterator[tuple[str, Any]]:
     """Yield (name, value) of each call of a recording, None for a line that cannot be read: a call
-    is on a line of its own, or printed over several."""
+    is on one line, or printed over several."""
     with source.open() as handle:
         raw = handle.read(MOST_BYTES + 1)
     if len(raw) > MOST_BYTES:
@@ -120,14 +121,14 @@ def _is_event(value: dict[str, Any]) -> bool:
 
 
 class _Event(NamedTuple):
-    """What happened. What the client `sent` comes back as an event of its own."""
+    """One event. An event that the client `sent` comes back as an event of its own."""
 
     value: dict[str, Any]
     sent: bool = False
 
 
 class _Recorded:
-    """What is known of one session."""
+    """The known facts of one session."""
 
     def __init__(self, own: str = "", facts: dict[str, Any] | None = None) -> None:
         self.own = own
@@ -138,13 +139,13 @@ class _Recorded:
 
 
 class _Sessions:
-    """The sessions of a file. A call of the client that begins one begins another."""
+    """The sessions in a file. A client's call that begins a session begins another one here."""
 
     def __init__(self) -> None:
         self.found: list[_Recorded] = []
 
     def take(self, name: str, value: Any) -> None:
-        """Take one record: an event, a page of them, or a recorded call with its answer."""
+        """Add one record: an event, a page of them, or a recorded call with its answer."""
         if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str):
             self._of_call(name, value[0], value[1])
         elif isinstance(value, dict) and isinstance(value.get("data"), list):
@@ -186,13 +187,13 @@ class _Sessions:
 
 
 def _key(value: dict[str, Any]) -> bytes:
-    """Return what an event that was sent has in common with the one that came back."""
+    """Return the content that an event as sent shares with the one that came back."""
     names = ("type", "content", "custom_tool_use_id", "tool_use_id", "result")
     return msgspec.json.encode([value.get(name) for name in names], order="sorted")
 
 
 def _in_order(events: list[_Event]) -> Iterator[_Event]:
-    """Yield each event once, and of what was sent what did not come back."""
+    """Yield each event once, including sent events that did not come back."""
     came = Counter(_key(one.value) for one in events if not one.sent)
     known: dict[str, dict[str, Any]] = {}
     for one in events:
@@ -246,7 +247,7 @@ def _attempt(source: Source, recorded: _Recorded) -> Foreign:
 
 
 class _Story:
-    """One session in the making."""
+    """One session under construction."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -258,7 +259,7 @@ class _Story:
         self._failed = False
 
     def take(self, event: _Event) -> None:
-        """Take one event."""
+        """Add one event."""
         value, session, account = event.value, self.session, self.session.account
         kind, at = text(value.get("type")), value.get("processed_at")
         session.clocked(at)
@@ -321,7 +322,7 @@ class _Story:
             session.decided({"decision": said}, own, at)
 
     def _between(self, value: dict[str, Any], kind: str, at: Any) -> None:
-        """Take what an agent said to another one."""
+        """Add a message from an agent to another one."""
         names = ("to_session_thread_id", "to_agent_name", "from_session_thread_id")
         self.session.account.read(value, (*_BESIDE, "content", *names, "from_agent_name"))
         self._heard(value.get("content"))
@@ -331,7 +332,7 @@ class _Story:
         self.threads = True
 
     def _heard(self, content: Any) -> None:
-        """Pass over the blocks of a message that are no acts."""
+        """Skip the blocks of a message that are no acts."""
         account = self.session.account
         account.every(content)
         account.whole(*(one for one in objects(content) if one.get("type") in _BLOCKS))
@@ -346,7 +347,7 @@ class _Story:
 
 
 def _seen(content: Any) -> Any:
-    """Return what a call returned: its words, or its blocks where some are none."""
+    """Return the result of a call: its text, or its blocks where some are not text."""
     blocks = objects(content)
     only = all(one.get("type") == "text" for one in blocks) and blocks == content
     return words(content) if only else content

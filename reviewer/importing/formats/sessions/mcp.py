@@ -1,5 +1,5 @@
-"""Traffic between an MCP client and its server, JSON-RPC a line: which tools were called, with
-what, and what came of it. There is no model in it, and no word of anybody."""
+"""Traffic between an MCP client and its server, one JSON-RPC message per line: which tools were
+called, with which arguments, and their results. There is no model in it, and no user message."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -101,7 +101,7 @@ def _attempt(source: Source) -> Foreign:
 
 
 def _own_id(theirs: Any, number: int) -> str:
-    """Return the id of a call: both sides number theirs from the start, so it has its place too.
-    A long one may be an identifier, which what is behind it would hide."""
+    """Return the id of a call: both sides number theirs from the start, so the id also contains its
+    place. A long one may be an identifier, and what follows it would be hidden."""
     plain = type(theirs) is int and 0 <= theirs < 10**6
     return f"{theirs}-{number}" if plain else f"call-{number}"

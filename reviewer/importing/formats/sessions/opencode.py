@@ -1,5 +1,5 @@
-"""OpenCode: a session as `opencode export` writes it, the files it kept one object each, and the
-lines of `run --format json`.
+"""OpenCode: a session as `opencode export` writes it, the files with one object each in which it
+was stored, and the lines of `run --format json`.
 
 A command that failed is `completed`, with its exit code beside it: both are kept. Sub-agents are
 sessions of their own, whose cost is not in their parent's.
@@ -43,12 +43,12 @@ _ENDS = {"length": "max_output_tokens", "content-filter": "content_filter", "err
 _CALLING = ("tool-calls", "tool_calls", "tool_use")
 _GOOD = ("stop", "end_turn", "end-turn")
 _MOST_READ = 64 << 20
-"""Bytes of a session in which sub-agents are looked for."""
+"""Most bytes of a session in which sub-agents are searched."""
 _MOST_PARTS = 50_000
 
 
 class Exported(NamedTuple):
-    """A session: what it says of itself, and its messages."""
+    """A session: its own facts, and its messages."""
 
     info: dict[str, Any]
     messages: list[dict[str, Any]]
@@ -123,8 +123,8 @@ def _exported(value: dict[str, Any]) -> Exported:
 
 
 def _beside(path: Path, seen: set[Path]) -> Iterator[Path]:
-    """Yield the sessions that this one started, and those that they did; of a stored session its
-    messages and their parts too."""
+    """Yield the sessions that this one started, directly or not; for a stored session also its
+    messages and their parts."""
     try:
         raw = start_of(path, _MOST_READ)
     except (OSError, Unreadable):
@@ -154,7 +154,8 @@ class _Folders(NamedTuple):
 
 
 def _folders(path: Path) -> _Folders | None:
-    """Return where the messages and parts of a stored session are; None if it is none."""
+    """Return where the messages and parts of a stored session are; None if it is not stored in that
+    form."""
     if not path.name.startswith("ses_"):
         return None
     first, own = path.parent.parent, path.stem
@@ -175,8 +176,8 @@ def _files(folder: Path) -> list[Path]:
 def _stored(
     source: Source, value: dict[str, Any], lost: list[str]
 ) -> tuple[Exported, dict[str, Exported]]:
-    """Return a session out of its storage, and those it started; what cannot be read, or belongs to
-    no message that is there, goes to `lost`."""
+    """Return a session from its storage, and those it started; parts that cannot be read, or belong
+    to no existing message, are added to `lost`."""
     parts: dict[str, list[dict[str, Any]]] = {}
     messages: dict[str, list[dict[str, Any]]] = {}
     infos = [value]
@@ -206,7 +207,7 @@ def _stored(
 
 
 class _Story:
-    """A session being told, with those that it started."""
+    """A session read into events, with those that it started."""
 
     def __init__(self, name: str, children: dict[str, Exported]) -> None:
         self.session = Session(name)
@@ -220,7 +221,7 @@ class _Story:
         """None after an ordinary end, empty where none is stated."""
 
     def tell(self, exported: Exported, actor: str = "") -> None:
-        """Take a session; `actor` is the sub-agent whose it is."""
+        """Read a session; `actor` is the sub-agent it belongs to."""
         for message in exported.messages:
             info = mapping(message.get("info"))
             account = self.session.account
@@ -234,7 +235,7 @@ class _Story:
                 self._answer(message, info, actor)
 
     def rest(self) -> None:
-        """Take the sessions that no call was found for."""
+        """Read the sessions for which no call was found."""
         for own, child in self.children.items():
             if own not in self.told:
                 self.told.add(own)
@@ -282,19 +283,19 @@ class _Story:
             self.ended = "interrupted by the user" if aborted else "error"
 
     def _complete(self, info: dict[str, Any], parts: list[dict[str, Any]], finish: str) -> None:
-        """Note an answer of which parts are missing: it has none and did not fail, or it ended with
-        calls and holds none."""
+        """Note an answer with missing parts: it has none and did not fail, or it ended with calls
+        and contains none."""
         called = any(one.get("type") == "tool" for one in parts)
         empty = not parts and (not isinstance(info.get("error"), dict) or bool(finish))
         if empty or (finish in _CALLING and not called):
             self.session.draft.unread("messages.parts")
 
     def finished(self, reason: str) -> None:
-        """Note how the last answer ended."""
+        """Record how the last answer ended."""
         self.ended = None if reason in _GOOD else _ENDS.get(reason, "")
 
     def part(self, part: dict[str, Any], actor: str = "") -> None:
-        """Take a part of an answer."""
+        """Read a part of an answer."""
         session, kind = self.session, part.get("type")
         at = mapping(part.get("time")).get("start")
         if kind == "text":
@@ -357,7 +358,7 @@ def told(
     lost: Iterable[str] = (),
 ) -> Foreign:
     """Return the attempt of a session with those that it started. `name` is the format's; `lost`
-    are places of it that could not be read."""
+    are its unreadable places."""
     story = _Story(name, children)
     session, draft, info = story.session, story.session.draft, exported.info
     story.tell(exported)
@@ -396,7 +397,7 @@ def told(
 
 
 def _spent_more(info: dict[str, Any], story: _Story) -> bool:
-    """Return whether a session says that it used more than the answers that are there."""
+    """Return whether a session states more usage than its answers show."""
     cost, output = measured(info.get("cost")), whole(at_path(info, "tokens", "output"))
     told = math.fsum(one for one in story.costs if one is not None)
     wrote = sum(one.get("output_tokens", 0) for one in story.usages if one is not None)
@@ -409,7 +410,7 @@ def _cost(costs: list[float | None]) -> float | None:
 
 
 def tokens_of(value: Any) -> dict[str, int] | None:
-    """Return tokens with cached ones as part of the input."""
+    """Return tokens with cached ones counted in the input."""
     held = mapping(value)
     cached, written = at_path(held, "cache", "read"), at_path(held, "cache", "write")
     fresh = whole(held.get("input"))

@@ -1,9 +1,10 @@
-"""pi, the coding agent (OpenClaw runs on it too): a session as it keeps it, and the lines of
-`pi --mode json`.
+"""pi, the coding agent (OpenClaw uses it too): a session as it stores it, and the lines of `pi
+--mode json`.
 
-Entries are a tree: each names the one before it. Where a person went back and took another way,
-both ways did run, and both are told in the order they were written. In JSON mode a message comes in
-pieces (`message_start`, `message_update`) and then whole (`message_end`)."""
+Entries form a tree: each names the one before it. Where a person went back and took another branch,
+both branches did run, and both are read in the order in which they were written. In JSON mode a
+message comes in pieces (`message_start`, `message_update`) and then complete (`message_end`).
+"""
 
 import math
 import re
@@ -50,7 +51,7 @@ _STREAM = (
 )
 _PIECES = ("message_start", "message_update", "tool_execution_update")
 _COPIES = ("tool_execution_start", "tool_execution_end", "turn_end", "agent_end")
-"""Events of JSON mode that repeat what whole messages say."""
+"""Events of JSON mode that repeat complete messages."""
 _MESSAGE = frozenset(
     (
         *("role", "content", "api", "provider", "model", "usage", "stopReason", "errorMessage"),
@@ -124,7 +125,7 @@ def _attempt(source: Source, own: str, lines: list[Line], broken: list[str]) -> 
 
 
 class _Spent(NamedTuple):
-    """What each of some answers used."""
+    """The usage of some answers."""
 
     usages: list[dict[str, int] | None]
     costs: list[float | None]
@@ -133,7 +134,7 @@ class _Spent(NamedTuple):
         return summed(self.usages) if self.usages else None
 
     def cost(self) -> float | None:
-        """Return the sum; None where there is none, or one of them has no price."""
+        """Return the sum; None where there are none, or one of them has no price."""
         known = [one for one in self.costs if one is not None]
         return measured(math.fsum(known)) if known and len(known) == len(self.costs) else None
 
@@ -145,7 +146,7 @@ def _session_in(path: Any) -> str:
 
 
 class _Story:
-    """A session being told."""
+    """A session read into events."""
 
     def __init__(self) -> None:
         self.session = Session("pi-session")
@@ -162,13 +163,13 @@ class _Story:
         self._copy = False
 
     def take(self, value: dict[str, Any]) -> None:
-        """Take a line."""
+        """Read one line."""
         session, kind, account = self.session, value.get("type"), self.session.account
         if _is_header(value):
             self._header(value)
             return
         self._place(value)
-        # An entry that was copied out of another session is older than this one.
+        # An entry that was copied from another session is older than this one.
         since = None if self._forked is None else elapsed_ms(value.get("timestamp"), self._forked)
         self._copy = since is not None and since > 0
         if not self._copy:
@@ -218,11 +219,11 @@ class _Story:
             self._ids.add(own)
 
     def missing(self) -> list[str]:
-        """Return the place of entries that others name and that are not there."""
+        """Return the places of entries that name missing ones."""
         return ["lines.parentId"] if any(one not in self._ids for one in self._parents) else []
 
     def _repeated(self, value: dict[str, Any]) -> None:
-        """Take an event that repeats messages: its results are theirs, its calls are compared."""
+        """Read an event that repeats messages: its results are theirs, its calls are compared."""
         account = self.session.account
         account.read(value, ("type", "result", "toolResults"))
         if value.get("type") == "tool_execution_end":
@@ -296,7 +297,7 @@ class _Story:
 
 
 def _seen(content: Any) -> Any:
-    """Return what a tool returned: its text, or its blocks where some are no text."""
+    """Return the result of a tool: its text, or its blocks where some are not text."""
     blocks = objects(content)
     if isinstance(content, list) and blocks and all(one.get("type") == "text" for one in blocks):
         return "\n".join(text(one.get("text")) for one in blocks)

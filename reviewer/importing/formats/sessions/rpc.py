@@ -1,4 +1,4 @@
-"""JSON-RPC as it was logged: bare, or within what a logger put around it."""
+"""JSON-RPC as it was logged: bare, or within a logger's record."""
 
 import json
 from collections.abc import Iterator
@@ -22,12 +22,12 @@ class Message(NamedTuple):
 
     @property
     def method(self) -> str:
-        """Return what a request or a notification asks for; empty for an answer."""
+        """Return the method of a request or a notification; empty for an answer."""
         return text(self.value.get("method"))
 
     @property
     def params(self) -> dict[str, Any]:
-        """Return what a request is given, by name."""
+        """Return the parameters of a request, by name."""
         held = self.value.get("params")
         return held if isinstance(held, dict) else {}
 
@@ -38,7 +38,7 @@ class Message(NamedTuple):
 
 
 def messages_in(value: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the messages of a record, none where it holds none."""
+    """Return the messages in a record, none where it contains none."""
     held: Any = value
     if "jsonrpc" not in value:
         held = next((value[name] for name in _AROUND if _is_rpc(value.get(name))), None)
@@ -52,7 +52,7 @@ def _is_rpc(held: Any) -> bool:
 
 
 def messages_of(lines: list[Line]) -> Iterator[Message]:
-    """Yield the messages of lines, in order; a line that is there twice, with its time, once."""
+    """Yield the messages of lines, in order; a line that occurs twice, with its time, only once."""
     seen: set[str] = set()
     for line in lines:
         way = next((text(line.value[name]) for name in _WAYS if text(line.value.get(name))), "")
@@ -67,8 +67,8 @@ def messages_of(lines: list[Line]) -> Iterator[Message]:
 
 
 class Requests:
-    """Requests that wait for an answer. Both sides number their own, so an answer is matched by its
-    direction where the log has one."""
+    """Requests that wait for an answer. Both sides number their own, so an answer is also matched
+    by its direction where the log states it."""
 
     def __init__(self) -> None:
         self._open: list[Message] = []

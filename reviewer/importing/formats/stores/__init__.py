@@ -1,9 +1,10 @@
 """Runs in the stores of observability tools, as spans: LangSmith, MLflow, Weave, Braintrust.
 
-A store has its own words for the kind of an operation, what it was given and gave back, and what it
-counted. Each module here translates them into the attributes that `formats.otel` reads, and hands
-over what else a row holds under the store's own names, so that nothing in it is passed over. What
-is the same for all of them is in this module."""
+A store has its own words for the kind of an operation, its inputs and outputs, and its counts. Each
+module here translates them into the attributes that `formats.otel` reads, and passes on the other
+members of a row under the store's own names, so that nothing is ignored. This module has their
+common parts.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +29,7 @@ def any_row(
     head: Head, lists: Sequence[str], names: frozenset[str], fits: Callable[[Any], bool]
 ) -> bool:
     """Return whether one of a file's first records is a store's: a line, an element of its array,
-    or of a list that its object holds under one of `lists`. A row has one of `names`."""
+    or of a list that its object has under one of `lists`. A row has one of `names`."""
     told = head.once("rows of stores", lambda: _first_rows(head))
     if not names.isdisjoint(told.names) and any(map(fits, told.first)):
         return True
@@ -37,7 +38,7 @@ def any_row(
 
 class _FirstRows(NamedTuple):
     """The first values of a file, the names of their members, and the lists in them with theirs:
-    each store looks at all of them."""
+    shared by all stores."""
 
     first: list[Any]
     names: frozenset[str]
@@ -54,8 +55,8 @@ def _first_rows(head: Head) -> _FirstRows:
 
 
 def in_list(path: Path, lists: Sequence[str], own: Sequence[str]) -> bool:
-    """Return whether a value is a row: a document, or an element of one of these lists; or a
-    member (one of `own`) of a document that was entered and is a row itself, which is then told."""
+    """Return whether a value is a row: a document, or an element of one of these lists; or a member
+    (one of `own`) of a document that was entered and is itself a row."""
     if path == () or (len(path) == 2 and path[0] in lists):
         return True
     return len(path) == 1 and path[0] in own
@@ -89,7 +90,7 @@ def operation(kind: Kind) -> Attributes:
 
 
 def exchanged(kind: Kind, given: Any, returned: Any) -> Attributes:
-    """Return what an operation was given and gave back, as attributes."""
+    """Return the input and output of an operation as attributes."""
     tool = kind == "tool"
     returned = whole_answer(returned) if kind == "model" else returned
     names = ("gen_ai.tool.call.arguments", "gen_ai.tool.call.result")
@@ -101,7 +102,7 @@ def exchanged(kind: Kind, given: Any, returned: Any) -> Attributes:
 
 
 def whole_answer(returned: Any) -> Any:
-    """Return the answer that a model's stream was kept as in chunks; anything else as it is."""
+    """Return the complete answer from the chunks of a model's stream; any other value unchanged."""
     alone = isinstance(returned, dict) and len(returned) == 1
     chunks = returned.get("output") if alone else returned
     found = assembled(chunks) if isinstance(chunks, list) and len(chunks) > 1 else None
@@ -109,8 +110,8 @@ def whole_answer(returned: Any) -> Any:
 
 
 def asked_text(given: Any) -> Any:
-    """Return the text of an input whose only member is one, which is what a run was asked; any
-    other input as it is."""
+    """Return the text of an input whose only member is a text, which is the request of a run; any
+    other input unchanged."""
     if isinstance(given, dict) and len(given) == 1:
         (only,) = given.values()
         return only if isinstance(only, str) else given
@@ -130,15 +131,16 @@ def aggregated(counts: dict[str, int] | None) -> Attributes:
 
 
 def money(value: Any) -> float | None:
-    """Return a cost in USD, also one written as text; None for 0, which stands where nothing was
-    priced."""
+    """Return a cost in USD, also one written as text; None for 0, which is written where nothing
+    was priced."""
     if isinstance(value, str):
         value = parse_text(value) if len(value) < 40 else None
     return amount(value) or None
 
 
 def score(name: Any, value: Any, comment: Any = None, source: Any = None) -> SpanEvent | None:
-    """Return what a store's own judge or a person said of a run; None where it says nothing."""
+    """Return the score by a store's own judge or a person on a run; None where it has no
+    content."""
     if isinstance(value, bool):
         value = str(value).lower()
     found: Attributes = {"gen_ai.evaluation.name": text(name)}
@@ -160,8 +162,8 @@ def score(name: Any, value: Any, comment: Any = None, source: Any = None) -> Spa
 def merged(
     spans: Sequence[Span], join: Callable[[list[Any]], Any], span_of: Callable[[Any], Span]
 ) -> list[Span]:
-    """Return one span for each operation: the rows of one id are put together by `join`, in file
-    order. What an earlier row says otherwise is kept beside, where acts are looked for."""
+    """Return one span for each operation: the rows of one id are joined by `join`, in file order.
+    Values of an earlier row that differ are kept besides, where acts are looked for."""
     rows: dict[tuple[str, str], list[Span]] = defaultdict(list)
     for span in spans:
         rows[span.trace, span.id].append(span)
@@ -185,7 +187,7 @@ _SAYING = ("inputs", "outputs", "input", "output", "error", "exception")
 
 
 def _otherwise(row: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
-    """Return what a row says was given, came back or failed and the whole does not say."""
+    """Return the inputs, outputs and errors in a row that the joined row does not have."""
     return {
         name: row[name]
         for name in _SAYING
@@ -200,8 +202,8 @@ def _within(one: Any, other: Any) -> bool:
 
 
 def in_one_trace(spans: Sequence[Span]) -> list[Span]:
-    """Return spans with the trace of what is above them, where an older export names none but their
-    own ids."""
+    """Return spans with the trace of their ancestors, where an older export names only their own
+    ids."""
     traces = {span.id: span for span in spans if span.id}
     found: list[Span] = []
     for span in spans:
@@ -214,15 +216,15 @@ def in_one_trace(spans: Sequence[Span]) -> list[Span]:
 
 
 def leaves(spans: Sequence[Span]) -> set[int]:
-    """Return the identities of spans under which there is no other."""
+    """Return the identities of spans that have no other below them."""
     holders = {(span.trace, span.parent) for span in spans if span.parent}
     return {id(span) for span in spans if (span.trace, span.id) not in holders}
 
 
 def settled(spans: Sequence[Span], member: str) -> list[Span]:
-    """Return spans of which those without a kind that hold no other are tools where a model called
-    one of that name; any other such span may be an act, and is `unread`. `member` is where the
-    source would say its kind."""
+    """Return the spans, where those without a kind and without children become tools if a model
+    called a tool of that name; any other such span may be an act, and is `unread`. `member` is
+    where the source would state its kind."""
     outermost = leaves(spans)
     called = set(_called(spans))
     found: list[Span] = []
@@ -260,8 +262,8 @@ def of_kind(span: Span, kind: Kind) -> Span:
 
 
 def caches_known(spans: Sequence[Span]) -> list[Span]:
-    """Return spans with no cached tokens where a call states none and another one does: providers
-    leave out what is 0."""
+    """Return spans with zero cached tokens where a call states none and another one does: providers
+    leave out zeros."""
     if not any(CACHED in span.attributes for span in spans):
         return list(spans)
     return [

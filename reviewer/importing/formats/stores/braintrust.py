@@ -1,8 +1,9 @@
-"""Rows of Braintrust's logs and experiments: one a line, in an array, or as its API returns them
+"""Rows of Braintrust's logs and experiments: one per line, in an array, or as its API returns them
 (`events`, `data`).
 
-A root span's rows are one attempt. One span may be several rows: a row that says `_is_merge` adds
-to the one of its id before it. Scores are verdicts of the source."""
+A root span's rows are one attempt. One span may be several rows: a row with `_is_merge` adds to the
+earlier one of its id. Scores are verdicts of the source.
+"""
 
 from typing import Any
 
@@ -74,7 +75,7 @@ def _is_row(value: Any) -> bool:
 
 
 def _is_feedback(row: dict[str, Any]) -> bool:
-    """Return whether a row only adds what somebody said of a span, which it does not name."""
+    """Return whether a row only adds feedback on a span, which it does not name."""
     later = row.get("_is_merge") is True or "comment" in row
     return later and "span_id" not in row and row.keys() <= _SAID_LATER
 
@@ -97,8 +98,8 @@ _SAID_LATER = frozenset(
 
 
 def _joined(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the rows of one span together, in file order: one that is a merge adds to what was
-    there, any other takes its place."""
+    """Return the rows of one span joined, in file order: a merge row adds to the members so far,
+    any other replaces them."""
     found: dict[str, Any] = {}
     for row in rows:
         found = _deep(found, row) if row.get("_is_merge") or not found else dict(row)
@@ -163,14 +164,14 @@ _TOLD = frozenset(
         *("id", "span_id", "root_span_id", "span_parents", "span_attributes", "metrics", "input"),
         *("output", "error", "metadata", "created", "project_id", "log_id", "org_id", "context"),
         *("scores", "expected", "_is_merge", "_xact_id", "_pagination_key", "experiment_id"),
-        # which row of a data set was asked
+        # the data set row behind the request
         *("origin", "dataset_record_id"),
     )
 )
 
 
 def _said(error: Any) -> str:
-    """Return what went wrong: the last line of a traceback says it."""
+    """Return the error: the last line of a traceback states it."""
     if isinstance(error, dict):
         return text(error.get("message")) or str(error)
     return text(error) or (str(error) if error else "")
@@ -214,6 +215,6 @@ def _of_tool(name: str, metadata: dict[str, Any]) -> Attributes:
 
 def _scores(row: dict[str, Any]) -> tuple[SpanEvent, ...]:
     if at_path(row, "span_attributes", "type") == "score":
-        return ()  # the span that was scored has them too
+        return ()  # the scored span has them too
     found = [score(name, value) for name, value in mapping(row.get("scores")).items()]
     return tuple(one for one in found if one is not None)

@@ -1,9 +1,10 @@
-"""Runs of LangSmith: one a line, in an array, nested under their parents, as the API returns them
+"""Runs of LangSmith: one per line, in an array, nested under their parents, as the API returns them
 (`runs`), as the SDK sends them (`post` and `patch`, where the second completes the first), or a row
 of a bulk export (Parquet), which keeps objects as JSON text.
 
 A trace's runs are one attempt; `llm` runs count tokens, and their parents count them again. A run
-that a graph ended early to ask a person, or to hand over, has that as its `error`."""
+that a graph ended early to ask a person, or to hand over, has that as its `error`.
+"""
 
 import re
 from typing import Any
@@ -41,14 +42,14 @@ from reviewer.importing.reader import Rejected
 _LISTS = ("post", "patch", "runs")
 _KINDS: dict[str, Kind] = {
     "llm": "model",
-    "chat_model": "model",  # of a tracer that keeps runs where it is
+    "chat_model": "model",  # of a tracer that keeps runs locally
     "tool": "tool",
     "chain": "chain",
     "retriever": "chain",
     **dict.fromkeys(("prompt", "parser", "embedding"), ""),
 }
 _ASKED = re.compile(r"(?:GraphInterrupt|NodeInterrupt|ParentCommand|Interrupt)\(")
-"""How a graph says that it stopped for a person or went on elsewhere: no failure."""
+"""How a graph says that it stopped for a person or continued elsewhere: no failure."""
 _ORDER = re.compile(r"(\d{8}T\d{12})Z([0-9a-fA-F-]{36})\Z")
 
 
@@ -89,8 +90,8 @@ class LangSmithReader(StoreReader):
 
 
 def _left_open(spans: list[Span]) -> list[Span]:
-    """Return spans with the last root marked if a graph in it stopped for a person: nothing in the
-    root itself says so."""
+    """Return spans with the last root marked if a graph in it stopped for a person, which the root
+    itself does not state."""
     roots = [span for span in spans if not span.parent]
     last = max(roots, key=lambda span: span.start or 0, default=None)
     if last is None or not any(one.trace == last.trace and _asks(one) for one in spans):
@@ -106,7 +107,7 @@ def _asks(span: Span) -> bool:
 
 
 def _is_run(value: Any) -> bool:
-    """Return whether this is a run, or what completes one."""
+    """Return whether this is a run, or completes one."""
     if not isinstance(value, dict):
         return False
     named = isinstance(value.get("id"), str) or isinstance(value.get("dotted_order"), str)
@@ -123,7 +124,7 @@ _TEXTS = (
 
 
 def _of_export(value: Any) -> Any:
-    """Return a run with what a bulk export keeps as JSON text."""
+    """Return a run with the JSON texts of a bulk export decoded."""
     if not isinstance(value, dict):
         return value
     told = {
@@ -136,7 +137,7 @@ def _of_export(value: Any) -> Any:
 
 
 def _flat(value: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a run and those that are nested under it, which then need not name it."""
+    """Return a run and those nested under it, which then need not name it."""
     rows: list[dict[str, Any]] = []
     waiting = [(value, "", "")]
     while waiting:
@@ -153,7 +154,8 @@ def _flat(value: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _joined(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the rows of one run together: what completes it is later, wherever it stands."""
+    """Return the rows of one run joined: the row that completes it counts as later, wherever it
+    is."""
     found: dict[str, Any] = {}
     for row in sorted(rows, key=lambda one: one.get("end_time") is not None):
         found.update({name: one for name, one in row.items() if one not in (None, {}, [])})
@@ -219,14 +221,14 @@ _TOLD = frozenset(
     (
         *("id", "trace_id", "parent_run_id", "parent_run_ids", "dotted_order", "name", "run_type"),
         *("start_time", "end_time", "error", "inputs", "outputs", "extra", "feedback_stats"),
-        # when a run began, streamed and ended; what its component is made of
+        # times of a run's start, stream and end; the parts of its component
         *("events", "serialized", "manifest"),
     )
 )
 
 
 def _rest(row: dict[str, Any], extra: dict[str, Any]) -> Attributes:
-    """Return what else a run holds, under its own names."""
+    """Return the other members of a run, under their own names."""
     beside = {name: one for name, one in extra.items() if name not in ("metadata", "runtime")}
     found = {name: one for name, one in row.items() if name not in _TOLD and one is not None}
     return {**found, **({"extra": beside} if beside else {})}
@@ -258,7 +260,7 @@ def _of_kind(kind: Kind, row: dict[str, Any], extra: dict[str, Any]) -> Attribut
 
 
 def _tool(row: dict[str, Any], given: Any, back: Any, extra: dict[str, Any]) -> Attributes:
-    """Return a tool's call: with LangChain what it returned may be a message that names it."""
+    """Return a tool's call: with LangChain its result may be a message that names the call."""
     if isinstance(back, dict) and len(back) == 1 and "output" in back:
         back = back["output"]
     back = None if back == {} else back
@@ -275,7 +277,7 @@ def _tool(row: dict[str, Any], given: Any, back: Any, extra: dict[str, Any]) -> 
 
 
 def _replies(back: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the messages that answer each prompt of a run, in LangChain's writing."""
+    """Return the messages that answer each prompt of a run, in LangChain's form."""
     firsts = (next(iter(objects(one)), {}) for one in sequence(back.get("generations")))
     held = (mapping(one.get("message")) for one in firsts)
     return [mapping(one.get("kwargs", one.get("data", one))) for one in held]
@@ -284,7 +286,7 @@ def _replies(back: dict[str, Any]) -> list[dict[str, Any]]:
 def _counts(
     row: dict[str, Any], back: dict[str, Any], metadata: dict[str, Any]
 ) -> dict[str, int] | None:
-    """Return the tokens of a model's run, from the place that says most of them."""
+    """Return the tokens of a model's run, from the most detailed place."""
     of_replies = [tokens_of(one.get("usage_metadata")) for one in _replies(back)]
     counts = [one for one in of_replies if one]
     if counts and len(counts) == len(of_replies):
@@ -317,7 +319,7 @@ def _stated(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _model(back: dict[str, Any], extra: dict[str, Any]) -> Attributes:
-    """Return which model was asked and answered, under which id, and why it stopped."""
+    """Return the requested and answering model, the answer's id, and why it stopped."""
     about = next((one for r in _replies(back) if (one := mapping(r.get("response_metadata")))), {})
     asked = (
         at_path(extra, "metadata", "ls_model_name"),
@@ -345,7 +347,7 @@ def _model(back: dict[str, Any], extra: dict[str, Any]) -> Attributes:
 
 
 def _feedback(row: dict[str, Any]) -> tuple[SpanEvent, ...]:
-    """Return what people and evaluators said of a run."""
+    """Return the feedback of people and evaluators on a run."""
     found = []
     for name, one in mapping(row.get("feedback_stats")).items():
         held = mapping(one)

@@ -1,9 +1,10 @@
-"""Traces of MLflow: `Trace.to_json()` one by one, in an array, one a line or in `traces`, the
-records of `search_traces`, which hold the same as JSON text, and the spans alone, as MLflow keeps
-them among a trace's artifacts (`traces.json`). MLflow 2 wrote other names.
+"""Traces of MLflow: `Trace.to_json()` one by one, in an array, one per line or in `traces`, the
+records of `search_traces`, which contain the same as JSON text, and the spans alone, as MLflow
+stores them among a trace's artifacts (`traces.json`). MLflow 2 wrote other names.
 
 Attributes are JSON texts within JSON, and ids are base64 or hex. The tokens of a trace are in its
-metadata as a sum, and at the model's spans; assessments are verdicts of people, judges and code."""
+metadata as a sum, and on the model's spans; assessments are verdicts of people, judges and code.
+"""
 
 from typing import Any
 
@@ -108,14 +109,14 @@ _OWN = "mlflow.traceRequestId"
 
 
 def _are_spans(value: Any) -> bool:
-    """Return whether this holds the spans of a trace and nothing else of it."""
+    """Return whether this contains only the spans of a trace."""
     spans = value.get("spans") if isinstance(value, dict) and len(value) == 1 else None
     first = plain(at_path(spans, 0)) if isinstance(spans, list) else None
     return _OWN in mapping(plain(at_path(first, "attributes")))
 
 
 def _parts(value: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return what is said of a trace as a whole, and its spans. Raises Rejected."""
+    """Return the facts about a trace as a whole, and its spans. Raises Rejected."""
     if "info" not in value:
         inner = plain(value.get("trace"))
         if isinstance(inner, dict) and "info" in inner:
@@ -140,7 +141,7 @@ def _parts(value: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]
 
 
 def _facts(info: dict[str, Any]) -> Attributes:
-    """Return what every span carries of the trace: its session, its names, its assessments."""
+    """Return the trace's facts that every span gets: its session, its names, its assessments."""
     metadata = mapping(plain(info.get("trace_metadata") or info.get("request_metadata")))
     tags = mapping(plain(info.get("tags")))
     found = {
@@ -153,7 +154,7 @@ def _facts(info: dict[str, Any]) -> Attributes:
 
 
 def _score(given: dict[str, Any]) -> dict[str, Any]:
-    """Return an assessment: feedback with its source, or what a person expected."""
+    """Return an assessment: feedback with its source, or a person's expectation."""
     feedback = mapping(given.get("feedback"))
     expected = mapping(given.get("expectation"))
     value = feedback.get("value", expected.get("value"))
@@ -178,7 +179,7 @@ def _span(row: dict[str, Any], info: dict[str, Any], facts: Attributes) -> Span:
     held = {name: plain(one) for name, one in mapping(plain(row.get("attributes"))).items()}
     given = held.pop("mlflow.spanInputs", None)
     back = held.pop("mlflow.spanOutputs", None)
-    held.pop("mlflow.spanFunctionName", None)  # what was traced, in the program
+    held.pop("mlflow.spanFunctionName", None)  # the traced function in the program
     declared = text(held.pop(_TYPE, row.get("span_type"))).upper()
     parent = hex_id(row.get("parent_span_id") or row.get("parent_id"))
     status, context = row.get("status"), mapping(row.get("context"))
@@ -211,18 +212,18 @@ def _span(row: dict[str, Any], info: dict[str, Any], facts: Attributes) -> Span:
 
 
 def _kind(declared: str, span: Span) -> tuple[Kind, Attributes]:
-    """Return the kind of a span, and the attributes that say it."""
+    """Return the kind of a span, and the attributes that state it."""
     if declared in _KINDS:
         return _KINDS[declared], operation(_KINDS[declared])
     if declared not in _UNSTATED:
         return "", {"traceloop.span.kind": declared}
-    if kind := kind_of(span):  # spans that came as OpenTelemetry's keep their own words
+    if kind := kind_of(span):  # spans that arrived as OpenTelemetry's keep their own words
         return kind, {}
     return "chain", {**operation("chain"), UNSTATED: True}
 
 
 def _tokens(value: Any) -> dict[str, int] | None:
-    """Return counts as MLflow writes them, whichever the provider: input with cached tokens."""
+    """Return counts in MLflow's form, for any provider: input including cached tokens."""
     held = mapping(value)
     return tokens(
         input_tokens=held.get("input_tokens"),

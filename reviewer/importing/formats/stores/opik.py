@@ -1,8 +1,9 @@
-"""Traces of Opik as `opik export` writes them: a trace with its spans, one a file, in an array or
-one a line.
+"""Traces of Opik as `opik export` writes them: a trace with its spans, one per file, in an array or
+one per line.
 
 A trace's own span is the trace itself; spans are of type llm, tool, guardrail or general. Feedback
-scores are verdicts of the source. `usage` has the provider's own words beside Opik's."""
+scores are verdicts of the source. `usage` has the provider's own words beside Opik's.
+"""
 
 from typing import Any
 
@@ -149,7 +150,7 @@ _TOLD = frozenset(
 
 
 def _returned(kind: Kind, value: Any) -> Any:
-    """Return what a tool gave back: a value that is no object is kept under `output`."""
+    """Return a tool's output: a value that is not an object is stored under `output`."""
     if kind == "tool" and isinstance(value, dict) and value.keys() == {"output"}:
         return value["output"]
     return value

@@ -1,4 +1,4 @@
-"""What the readers of stores share: where rows are, and what a suite of them is called."""
+"""Common parts of the readers of stores: where rows are, and the name of their suite."""
 
 from abc import abstractmethod
 from typing import Any, ClassVar
@@ -11,16 +11,16 @@ from reviewer.importing.walking import EACH, Path, Pattern
 
 
 class StoreReader(SpanReader):
-    """A store whose rows are lines, elements of an array, or of a list that a document holds."""
+    """A store whose rows are lines, elements of an array, or of a list in a document."""
 
     store: ClassVar[str]
-    """What its probe suite is called."""
+    """The name of its probe suite."""
     lists: ClassVar[tuple[str, ...]]
-    """Members of a document that hold rows."""
+    """Members of a document that contain rows."""
     names: ClassVar[frozenset[str]]
-    """Members of which every row has one, or what is around it."""
+    """Members of which every row, or the object around it, has at least one."""
     own: ClassVar[tuple[str, ...]]
-    """Members that a row has and a document of lists has not."""
+    """Members that a row has and a document of lists does not."""
 
     @abstractmethod
     def is_row(self, value: Any) -> bool:

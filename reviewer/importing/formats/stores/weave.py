@@ -1,8 +1,10 @@
-"""Calls of Weave, by W&B: one a line or in an array, as the API exports them or the SDK sends them.
+"""Calls of Weave, by W&B: one per line or in an array, as the API exports them or the SDK sends
+them.
 
 Weave states no kinds: a call is a model's where its answer or its operation says so, and any other
-that holds no call is a tool. A parent's usage contains that of its children. What is stored by
-reference (`weave:///…`) is not in the file."""
+that contains no call is a tool. A parent's usage includes that of its children. Values stored by
+reference (`weave:///…`) are not in the file.
+"""
 
 import re
 from typing import Any
@@ -40,7 +42,7 @@ _NO_ANSWER = re.compile(r"embed|rerank|moderat|image|audio|speech|transcri", re.
 _REFERENCE = "weave:///"
 _TRIAL = "Evaluation.predict_and_score"
 _AROUND = ("start", "end", "req", "body")
-"""Members of a request that hold the call which it starts, ends or completes."""
+"""Members of a request with the call that it starts, ends or completes."""
 
 
 class WeaveReader(StoreReader):
@@ -79,7 +81,7 @@ def _is_call(value: Any) -> bool:
 
 
 def _opened(value: dict[str, Any]) -> dict[str, Any]:
-    """Return a call out of the request that starts, ends or completes it."""
+    """Return the call in the request that starts, ends or completes it."""
     for name in _AROUND:
         inner = value.get(name)
         if isinstance(inner, dict) and "op_name" not in value and "started_at" not in value:
@@ -149,7 +151,7 @@ _TOLD = frozenset(
 
 
 def _answers(row: dict[str, Any], name: str) -> bool:
-    """Return whether a call is one of a model: by its answer, or by the library it belongs to."""
+    """Return whether a call is a model's: by its answer, or by the library it belongs to."""
     back = row.get("output")
     if isinstance(back, dict) and ("choices" in back or "candidates" in back):
         return True
@@ -162,8 +164,8 @@ _SAYING = {"content", "output", "message", "messages", "text", "completion"}
 
 
 def _kinds(spans: list[Span]) -> list[Span]:
-    """Return calls with their kinds, which follow from what is under them: judges and what they do,
-    tools, and what holds them."""
+    """Return calls with their kinds, which follow from their children: judges and their work,
+    tools, and calls that contain others."""
     outermost = leaves(spans)
     scored = {(s.trace, s.id) for s in spans if s.name == _TRIAL}
     models = {span.name for span in spans if kind_of(span) == "model"}
@@ -187,13 +189,13 @@ def _kinds(spans: list[Span]) -> list[Span]:
 
 
 def _unanswered(span: Span, models: set[str]) -> bool:
-    """Return whether a call that gave nothing back is of an operation by which others are
-    answered."""
+    """Return whether a call without a result belongs to an operation whose other calls have
+    results."""
     return span.name in models and span.row.get("output") is None
 
 
 def _referenced(span: Span) -> Span:
-    """Return a span with what it keeps elsewhere as `unread`."""
+    """Return a span with its referenced values as `unread`."""
     kind = kind_of(span)
     if kind not in ("tool", "model"):
         return span
@@ -237,7 +239,7 @@ def _of_model(row: dict[str, Any], given: Any, back: Any) -> Attributes:
 
 
 def _feedback(row: dict[str, Any]) -> tuple[SpanEvent, ...]:
-    """Return what people and scorers said of a call."""
+    """Return the feedback of people and scorers on a call."""
     found = []
     for one in objects(at_path(row, "summary", "weave", "feedback")):
         payload = one.get("payload")

@@ -17,7 +17,7 @@ NO_REPORT = "the file holds no test verdict, and no report of this instance is k
 
 def suite_of(instance_id: str, own: str) -> str:
     """Return the benchmark of an instance id by its form, so that the attempts of all scaffolds are
-    in one suite; `own` for ids of no known form."""
+    in one suite; `own` for ids of an unknown form."""
     if _SMITH.fullmatch(instance_id):
         return "swe-smith"
     return "swe-bench" if _BENCH.fullmatch(instance_id) else own
@@ -37,9 +37,9 @@ def joined(
     candidate: str,
     folders: tuple[str, ...] = (),
 ) -> ResultEntry | None:
-    """Return what result files say of this trajectory. Its record holds nothing of it, so that it
-    is the same evidence whenever they come: doubts go with the verdict. `folders` are names of its
-    run's folders, after which results may be called."""
+    """Return the facts of result files about this trajectory. They are not part of its record, so
+    that its evidence is the same whenever they arrive: doubts go with the verdict. `folders` are
+    names of its run's folders, which results may be named after."""
     text = patch if isinstance(patch, str) and patch.strip() else None
     by = {"model": model, "patch": digest_of(text) if text else ""}
     draft.source["joined_by"] = {name: value for name, value in by.items() if value}
@@ -59,7 +59,7 @@ def joined(
 
 
 def verdict_of(found: ResultEntry | None, exception: str | None = None) -> SourceVerdict | None:
-    """Return the joined verdict beside the exception that the trajectory itself states."""
+    """Return the joined verdict with the exception that the trajectory itself states."""
     if found is None:
         return SourceVerdict(exception=exception) if exception else None
     said = found.verdict
@@ -72,5 +72,5 @@ def verdict_of(found: ResultEntry | None, exception: str | None = None) -> Sourc
 
 
 def end_state(kind: str, patch: Any) -> dict[str, Any] | None:
-    """Return what was handed in, under the source's own word for it."""
+    """Return the submission, under the source's own word for it."""
     return {kind: patch} if isinstance(patch, str) and patch else None

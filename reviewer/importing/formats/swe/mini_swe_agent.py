@@ -52,13 +52,13 @@ _TIMED_OUT = "The last command <command>"
 
 
 def stamp(message: dict[str, Any]) -> float | None:
-    """Return when a message was made, in seconds of the epoch; None when it does not say."""
+    """Return when a message was made, in seconds since 1970; None when it does not say."""
     found = at_path(message, "extra", "timestamp")
     return measured(message.get("timestamp") if found is None else found)
 
 
 def text_of(message: dict[str, Any]) -> Any:
-    """Return what a message says, in the shape of its dialect."""
+    """Return the words of a message, in the form of its dialect."""
     items = message.get("output")
     if isinstance(items, list):
         spoken = [item.get("content") for item in items if _spoken(item)]
@@ -73,7 +73,7 @@ def _spoken(item: Any) -> bool:
 
 
 def ran(action: Any) -> tuple[dict[str, Any], Any] | None:
-    """Return (arguments, call id) of a recorded action; None where it is none of this form."""
+    """Return (arguments, call id) of a recorded action; None where it does not have this form."""
     if not isinstance(action, dict) or isinstance(action, RepeatedMembers):
         return None
     if "command" not in action or not action.keys() <= _ACTION:
@@ -82,7 +82,7 @@ def ran(action: Any) -> tuple[dict[str, Any], Any] | None:
 
 
 def returned(text: Any) -> bool:
-    """Return whether this is what a command returned."""
+    """Return whether a text is the result of a command."""
     return isinstance(text, str) and _RETURNED.match(text) is not None
 
 
@@ -118,7 +118,7 @@ def tokens_of(usage: dict[str, Any]) -> dict[str, int] | None:
 
 
 def observed(extra: dict[str, Any], text: Any) -> tuple[Any, Status | None]:
-    """Return (what came back, its status): the recorded output, else the text that was sent
+    """Return (the observation, its status): the recorded output, else the text that was sent
     back."""
     code, trouble = extra.get("returncode"), extra.get("exception_info")
     told = text if isinstance(text, str) else ""
@@ -147,8 +147,8 @@ _SUBMIT = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
 
 class Turns:
-    """Takes the messages of one attempt in order. `recorded` says that the file holds what was run,
-    so that nothing is read out of texts."""
+    """Reads the messages of one attempt in order. `recorded` says that the file has the executed
+    actions, so that none are parsed from texts."""
 
     def __init__(self, draft: Draft, *, recorded: bool) -> None:
         self.draft = draft
@@ -165,10 +165,10 @@ class Turns:
         self._malformed = False
         self._begun = False
         self.repeated: list[Any] = []
-        """Actions of the last message that were written: alone, or as the calls they repeat."""
+        """The actions of the last message that were written: alone, or as the calls they repeat."""
 
     def take(self, message: Any) -> None:
-        """Take one message of the file."""
+        """Read one message of the file."""
         if not isinstance(message, dict):
             self.draft.note("parts of the messages are no objects: left out")
             self.draft.unread("messages")
@@ -194,8 +194,8 @@ class Turns:
             self._before = now
 
     def _odd(self, message: dict[str, Any]) -> bool:
-        """Return whether a message may be a reply that does not look like one: of a role that is
-        unknown, or with a content or recorded actions of a form that holds none."""
+        """Return whether a message may be a reply in an unexpected form: with an unknown role, or
+        with content or recorded actions of an unknown form."""
         of_items = "object" in message or message.get("type") == "function_call_output"
         if isinstance(message, RepeatedMembers) or message.get("role") not in _ROLES:
             return not of_items or isinstance(message, RepeatedMembers)
@@ -231,7 +231,7 @@ class Turns:
     def _calls(
         self, message: dict[str, Any], extra: dict[str, Any], text: Any
     ) -> list[tuple[Any, Any, Any]]:
-        """Return (tool, arguments, id) of what a reply had run."""
+        """Return (tool, arguments, id) of the actions that a reply requested."""
         structured = [
             (call["function"].get("name"), call["function"].get("arguments"), call.get("id"))
             for call in message.get("tool_calls") or ()
@@ -302,7 +302,7 @@ class Turns:
                 self._open.append((None, str(one["command"]), stamp(message)))
 
     def _format_error(self, message: dict[str, Any], extra: dict[str, Any], text: Any) -> None:
-        """Write a reply that was refused; newer files keep what it was and what it cost."""
+        """Write a reply that was refused; newer files state its text and its cost."""
         said = extra.get("model_response") or reply_of(extra.get("response"))
         more: dict[str, Any] = {}
         if "response" in extra or "cost" in extra:
@@ -316,8 +316,8 @@ class Turns:
         self.draft.error(text, at=stamp(message), **more)
 
     def _interrupted(self, message: dict[str, Any], kind: str, text: Any) -> None:
-        """Write that a person stepped in; a rejection is an approval of the calls that were not
-        run."""
+        """Write that a person intervened; a rejection is an approval decision on the calls that
+        were not run."""
         if kind == "UserRejection":
             for event in reversed(self.draft.events):
                 if event["kind"] != "tool_result":
@@ -371,7 +371,7 @@ class Turns:
         )
 
     def _submitted(self, submission: Any, now: float | None) -> None:
-        """Write the submission as the result of the call that handed it in."""
+        """Write the submission as the result of the call that submitted it."""
         handed = [one for one in self._open if _SUBMIT in one[1]] or self._open[:1]
         for call_id, _, when in handed[-1:]:
             latency = elapsed_ms(when, now) if len(self._open) == 1 else None
@@ -379,13 +379,13 @@ class Turns:
         self._open.clear()
 
     def end(self, submission: Any, status: Any) -> None:
-        """Settle the end behind the last message: 2.x may end without one of its own."""
+        """Write the end after the last message: 2.x may end without a message of its own."""
         if status == "Submitted" and self._open and self._recorded:
             self._submitted(submission, None)
 
     def usage(self, calls: float | None) -> dict[str, Any] | None:
         """Return the tokens of the whole attempt; a lower bound, with a note, where some replies
-        are not accounted for. `calls` is how many the source counts."""
+        have none. `calls` is the source's number of calls."""
         lost = (calls or 0) - len(self._spent)
         if lost > 0:
             self.draft.note(
@@ -414,7 +414,7 @@ _INFRASTRUCTURE = frozenset(
         *("Timeout", "TimeoutExpired"),
     )
 )
-"""Exceptions of the model's service or of the sandbox: the run died, the agent did not end it."""
+"""Exceptions of the model's service or of the sandbox: the run broke, the agent did not end it."""
 _FENCE = re.compile(r"```(?:bash|mswea_bash_command)[ \t]*\n")
 _RETURNS = re.compile(r"\s*<returncode>")
 
@@ -510,7 +510,7 @@ def _attempt(reader: MiniSweAgentReader, source: Source) -> Foreign:
 
 
 def _rest(source: Source) -> dict[str, Any]:
-    """Return all members but the messages; nothing of a bare list. Raises Rejected."""
+    """Return all members except the messages; none for a bare list. Raises Rejected."""
     rest: dict[str, Any] = {}
     for part in source.walk(("messages", EACH), (EACH,)):
         if part.problem or not part.path:
@@ -534,8 +534,8 @@ def _messages(source: Source) -> Iterator[Any]:
 
 
 def _bare(value: list[Any]) -> bool:
-    """Return whether messages have nothing but role and content, of which some assistant message
-    holds a command block and a later one what it returned or handed in."""
+    """Return whether messages have only role and content, where some assistant message contains a
+    command block and a later message its result or the submission."""
     if len(value) < 3 or not all(_plain(one) for one in value):
         return False
     if [one["role"] for one in value[:3]] != ["system", "user", "assistant"]:
@@ -603,7 +603,7 @@ def _candidate(
 def _facts(
     draft: Draft, rest: dict[str, Any], info: dict[str, Any], config: dict[str, Any], turns: Turns
 ) -> None:
-    """Keep what has no place of its own in a trace."""
+    """Store facts without a place of their own in a trace."""
     agent = mapping(config.get("agent"))
     facts = {
         "trajectory_format": rest.get("trajectory_format") or "messages only",
@@ -631,7 +631,7 @@ def _cost(draft: Draft, stats: Any, turns: Turns) -> float | None:
 
 
 def termination_of(status: Any) -> str | None:
-    """Return an exit status in our terms; None when there is none."""
+    """Return an exit status in reviewer's terms; None when there is none."""
     if not isinstance(status, str) or not status:
         return None
     if status in _INFRASTRUCTURE:
@@ -640,7 +640,7 @@ def termination_of(status: Any) -> str | None:
 
 
 def _exception(info: dict[str, Any], status: Any) -> str | None:
-    """Return what the run died of; limits and submissions are no exceptions."""
+    """Return the error that ended the run; limits and submissions are no exceptions."""
     text = info.get("exception_str")
     if not text and (not isinstance(status, str) or status in _ENDS or not status):
         return None

@@ -1,8 +1,8 @@
-"""SWE-agent trajectories (`.traj`), 0.x and 1.x, also those that hold nothing but a history.
+"""SWE-agent trajectories (`.traj`), 0.x and 1.x, including those with only a history.
 
 Steps come from `trajectory`, which has no ids and no times; the structured calls of 1.x are in
-`history`. The growing `query`/`messages` of each step repeat that history and are passed over. A
-retrying agent's file holds every attempt and its best once more: the attempts are taken.
+`history`. The growing `query`/`messages` of each step repeat that history and are skipped. A
+retrying agent's file contains every attempt and its best one again: the attempts are read.
 """
 
 import re
@@ -44,8 +44,8 @@ _PSEUDO = re.compile(r"exit_[a-z_]+|early_exit|skip")
 
 
 def write(draft: Draft, steps: list[Any], history: list[Any], cut: bool) -> str:
-    """Write prompts and steps into the draft; return the task that was asked. `cut` says that the
-    harness ended the run: then it speaks through the last step."""
+    """Write prompts and steps into the draft; return the task. `cut` says that the harness ended
+    the run: then the last step contains the harness's words."""
     turns = objects(history)
     if len(turns) < len(history):
         draft.note("parts of the history are no messages: left out")
@@ -62,7 +62,8 @@ def write(draft: Draft, steps: list[Any], history: list[Any], cut: bool) -> str:
 
 
 def _opening(draft: Draft, turns: list[dict[str, Any]]) -> str:
-    """Write system prompt and task, all that is before the agent's first turn; return the task."""
+    """Write the system prompt and the task, everything before the agent's first turn; return the
+    task."""
     task = ""
     for turn in turns:
         if turn.get("role") == "assistant":
@@ -75,7 +76,7 @@ def _opening(draft: Draft, turns: list[dict[str, Any]]) -> str:
 
 
 def _steps(draft: Draft, steps: list[Any], replies: list[dict[str, Any]], cut: bool) -> None:
-    """Write the steps. `replies` hold their structured calls; rejected replies and an automatic
+    """Write the steps. `replies` have their structured calls; rejected replies and an automatic
     submission are among the steps only."""
     told: Any = None
     place = 0
@@ -126,8 +127,8 @@ def _step(draft: Draft, step: dict[str, Any], reply: dict[str, Any], last: bool)
 
 
 def _call(draft: Draft, action: str, structured: Any) -> Any:
-    """Write the call as the model made it (1.x), else the command line under its first word; return
-    its id."""
+    """Write the call as the model made it (1.x), else the command line named by its first word;
+    return its id."""
     calls = [call for call in structured or () if isinstance(call, dict)] if structured else []
     named = [call for call in calls if isinstance(call.get("function"), dict)]
     if structured and not (isinstance(structured, list) and len(named) == len(structured) == 1):
@@ -253,7 +254,7 @@ class SweAgentReader(Format):
 
 
 class _AttemptParts:
-    """The parts of one attempt as they were met."""
+    """The parts of one attempt, as collected."""
 
     def __init__(self) -> None:
         self.steps: list[Any] = []
@@ -266,7 +267,7 @@ class _AttemptParts:
 
 
 def _read(source: Source) -> dict[int, _AttemptParts]:
-    """Return the attempts of a file by number; -1 is what is at the top. Raises Rejected."""
+    """Return the attempts in a file by number; -1 is the one at the top level. Raises Rejected."""
     held: dict[int, _AttemptParts] = {}
     for part in source.walk(*_TURNS):
         if part.problem or not part.path:
@@ -336,7 +337,7 @@ def _attempt(
 
 
 def _observations(history: list[Any]) -> list[Any]:
-    """Return the turns that show what came of a step."""
+    """Return the turns with the results of steps."""
     turns = [turn for turn in objects(history) if turn.get("role") == "tool"]
     return [turn for turn in turns if not turn.keys() & HOLDERS]
 
@@ -344,7 +345,7 @@ def _observations(history: list[Any]) -> list[Any]:
 def _facts(
     draft: Draft, held: _AttemptParts, info: dict[str, Any], model: str, calls: float | None
 ) -> None:
-    """Keep what has no place of its own in a trace."""
+    """Store facts without a place of their own in a trace."""
     seconds = added([amount(step.get("execution_time")) for step in objects(held.steps)])
     named = ("exit_status", "swe_agent_version", "swe_agent_hash", "swe_rex_version")
     facts = {name: info.get(name) for name in named}
@@ -375,7 +376,7 @@ def _config(value: Any) -> dict[str, Any]:
 
 
 def _episode(path: Path, rest: dict[str, Any], config: dict[str, Any]) -> str:
-    """Return the file's name, unless it was renamed and the file says what it is about."""
+    """Return the file's name, unless it was renamed and the file states its episode."""
     stem = path.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".traj")
     stated = (stem, rest.get("environment"), at_path(config, "problem_statement", "id"))
     return next((one for one in stated if is_instance(one)), "") or str(stated[2] or stem)
@@ -432,8 +433,8 @@ def _literal(name: str) -> str:
 
 
 def _termination(status: Any) -> str | None:
-    """Return the exit status in our terms. A status in brackets behind `submitted` is why the run
-    ended; something was handed in all the same, so it was no failure of the infrastructure."""
+    """Return the exit status in reviewer's terms. A status in brackets after `submitted` is why the
+    run ended; since something was submitted, it was no failure of the infrastructure."""
     if status in (None, ""):
         return None
     text = words(status) if isinstance(status, str) else str(status)

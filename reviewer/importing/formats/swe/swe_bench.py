@@ -1,9 +1,10 @@
 """SWE-bench results: predictions, a report per instance, run summaries (schema 2, and those of
 2024); SWE-smith's of each kind.
 
-Each file holds a part of a run. What all files of one import say of an instance is merged and goes
-to its trajectory; an instance without one becomes an attempt without events. A prediction that no
-report mentions is unscored, not failed."""
+Each file contains a part of a run. The facts in all files of one import about an instance are
+merged and go to its trajectory; an instance without one becomes an attempt without events. A
+prediction that no report mentions is unscored, not failed.
+"""
 
 import re
 from collections.abc import Iterator
@@ -53,7 +54,7 @@ APPLIED = "resolved although patch_successfully_applied is false: both were kept
 
 
 def is_prediction(row: dict[str, Any]) -> bool:
-    """Return whether an object is a prediction; its patch may be too long to be seen."""
+    """Return whether an object is a prediction; its patch may be too long to be shown."""
     named = isinstance(row.get("instance_id"), str)
     return (
         named and bool({"model_patch", "model_name_or_path"} & set(row)) and not _FOREIGN & set(row)
@@ -61,7 +62,7 @@ def is_prediction(row: dict[str, Any]) -> bool:
 
 
 def is_report(row: dict[str, Any]) -> bool:
-    """Return whether an object is what a report says of one instance."""
+    """Return whether an object is the report on one instance."""
     flags = {"patch_exists", "patch_is_None", "patch_successfully_applied"} & set(row)
     return bool(flags) or ("tests_status" in row and "resolved" in row)
 
@@ -86,7 +87,7 @@ def _rows(source: Source) -> Iterator[tuple[str, bytes, str]]:
     """Yield (name, bytes, problem) of each prediction."""
     head = Head(source.path)
     if isinstance(head.value, dict) and is_prediction(head.value):
-        for piece in source.pieces():  # lines, or a single one
+        for piece in source.pieces():  # lines, or a single object
             yield "", piece.raw, piece.problem
         return
     for part in source.walk((EACH,)):
@@ -116,7 +117,7 @@ def _prediction(row: Any, path: Path, place: str, ends: dict[str, str]) -> tuple
 
 
 def reports(source: Source) -> Iterator[tuple[str, ResultEntry] | Broken]:
-    """Yield what a report file says, of one instance or of several. Raises Unreadable."""
+    """Yield the facts of a report file, on one instance or on several. Raises Unreadable."""
     value = source.load()
     if not isinstance(value, dict):
         yield Broken(("type:report",))
@@ -168,8 +169,8 @@ def _lists(tests: Any, name: str) -> tuple[list[Any], list[Any]]:
 
 
 def _counts(tests: Any) -> dict[str, Any]:
-    """Return how many tests of each kind went well and badly, and which tests that must pass did
-    not: a trajectory holds nothing else of them."""
+    """Return how many tests of each kind passed and failed, and which required tests failed: a
+    trajectory contains nothing else about them."""
     counted: dict[str, Any] = {}
     for name in _TESTS:
         good, bad = _lists(tests, name)
@@ -221,7 +222,7 @@ def place_of(path: Path, instance_id: str = "") -> Path:
 
 
 def place_in(place: str, instance_id: str) -> str:
-    """Return `place`, one up where it is a single instance's folder
+    """Return `place`, or the folder above where it belongs to a single instance
     (`<instance>/<instance>.pred`)."""
     folder = Path(place)
     return str(folder.parent) if folder.name == instance_id else place
@@ -232,8 +233,8 @@ _ENTRY = re.compile(r"^\s*- (['\"]?)(\S+)\1\s*$")
 
 
 def _exit_statuses(source: Source) -> dict[str, str]:
-    """Return how the run of each instance ended, out of `exit_statuses_*.yaml`: one file per
-    invocation, the last word counts."""
+    """Return how the run of each instance ended, from `exit_statuses_*.yaml`: one file per
+    invocation, the last statement counts."""
     ends: dict[str, str] = {}
     for path in sorted(source.companions):
         status = ""
@@ -256,21 +257,22 @@ _BESIDE = frozenset(
     }
 )  # fmt: skip
 _GENERIC = {"results", "report", "run_report", "summary", "final_report", "scores"}
-"""File names that say nothing of the model."""
+"""File names that say nothing about the model."""
 _OUTCOMES: tuple[tuple[str, tuple[str, ...], bool | None], ...] = (
     ("resolved", ("resolved_ids", "ids_resolved", "resolved"), True),
     ("unresolved", ("unresolved_ids", "ids_unresolved", "unresolved"), False),
     ("empty_patch", ("empty_patch_ids", "no_generation"), False),
     ("error", ("error_ids", "no_logs"), None),
 )
-"""Outcome, the lists that may name it, and whether it passed. An empty patch was submitted and is
-counted as not resolved; an evaluation that gave no report says nothing of the patch."""
+"""Outcome, the lists that may name it, and whether it passed. An empty patch was submitted and
+counts as not resolved; an evaluation without a report says nothing about the patch."""
 ERROR = "the evaluation ended in an error and gave no report: unscored, not failed"
 _RAN = ("completed_ids", "applied", "with_logs", "submitted_ids", "generated")
 
 
 def is_summary(head: Head) -> bool:
-    """Return whether an object is a summary: a list of what was resolved, among its like."""
+    """Return whether an object is a summary: it has a list of the resolved instances, beside
+    similar ones."""
     value = head.value
     if not isinstance(value, dict) or not _BESIDE & head.names or "n_resolved" in head.names:
         return False
@@ -281,7 +283,7 @@ def is_summary(head: Head) -> bool:
 
 
 def summaries(source: Source) -> Iterator[tuple[str, ResultEntry] | Broken]:
-    """Yield what a summary says of every instance that was submitted. Raises Unreadable."""
+    """Yield a summary's facts on every submitted instance. Raises Unreadable."""
     value = source.load()
     if not isinstance(value, dict):
         yield Broken(("type:summary",))
@@ -321,7 +323,7 @@ def _ids(value: dict[str, Any], *names: str) -> list[str]:
 
 
 def _outcomes(value: dict[str, Any]) -> dict[str, tuple[str, bool | None]]:
-    """Return for each instance that was submitted what came of it, and whether it passed."""
+    """Return for each submitted instance its outcome, and whether it passed."""
     found: dict[str, tuple[str, bool | None]] = {}
     for outcome, names, passed in reversed(_OUTCOMES):
         for instance_id in _ids(value, *names):
@@ -330,15 +332,16 @@ def _outcomes(value: dict[str, Any]) -> dict[str, tuple[str, bool | None]]:
             found[instance_id] = ("both", None) if both else (outcome, passed)
     listed = isinstance(value.get("unresolved_ids", value.get("ids_unresolved")), list)
     for instance_id in _ids(value, *_RAN):
-        # Where no list says so, what was evaluated and is not among the resolved was not.
+        # Where no list says so, evaluated instances that are not among the resolved ones were not
+        # resolved.
         said = ("submitted", None) if listed else ("unresolved", False)
         found.setdefault(instance_id, said)
     return found
 
 
 def summary_notes(source: Source, told: set[str]) -> None:
-    """Note on the file what a summary says of the run as a whole: the denominator of its rates,
-    totals that differ from its lists, predictions it leaves out."""
+    """Note on the file a summary's facts about the run as a whole: the denominator of its rates,
+    totals that contradict its lists, predictions it leaves out."""
     value = source.load() if told and is_summary(Head(source.path)) else None
     if not isinstance(value, dict):
         return
@@ -369,7 +372,7 @@ def summary_notes(source: Source, told: set[str]) -> None:
 
 
 def _totals(source: Source, value: dict[str, Any], resolved: int, submitted: int) -> None:
-    """Note declared totals that differ from the lists."""
+    """Note declared totals that contradict the lists."""
     declared = {
         "resolved": (value.get("resolved_instances", value.get("resolved")), resolved),
         "submitted": (value.get("submitted_instances", value.get("total")), submitted),
@@ -385,7 +388,7 @@ def _totals(source: Source, value: dict[str, Any], resolved: int, submitted: int
 _DATED = re.compile(r"\d{8}_\w")
 """A run's folder in the layout of SWE-bench's experiments, `<date>_<name>`: it names the run."""
 FACTS = ("model", "run", "label", "place")
-"""FormatFacts of a result kept in its attempt's source, by which later results are joined."""
+"""Facts of a result stored in its attempt's source, by which later results are joined."""
 
 
 class SweBenchReader(Format):
@@ -408,8 +411,8 @@ class SweBenchReader(Format):
         return place_of(path).name or "unnamed"
 
     def placed(self, path: Path) -> tuple[str, ...]:
-        """Return file, instance, run and model: reports of two models, and summaries of two runs,
-        may be the same to the byte."""
+        """Return file, instance, run and model: reports on two models, and summaries of two runs,
+        may be equal to the byte."""
         (instance,) = folder_names(path, 1)
         return (path.name, instance, *evaluation_of(path, instance), self.candidate_id(path))
 
@@ -449,7 +452,7 @@ class SweBenchReader(Format):
             yield Broken((UNCLEAR_MODEL.format(f"{held} verdicts"),))
 
     def _said(self, source: Source) -> Iterator[tuple[str, ResultEntry] | Broken]:
-        """Yield what this file alone says. Raises Unreadable."""
+        """Yield the facts of this file alone. Raises Unreadable."""
         kind = _kind(Head(source.path))
         if kind == "summary":
             yield from summaries(source)
@@ -462,10 +465,10 @@ class SweBenchReader(Format):
         draft = Draft("swe-bench")
         draft.replaces = joined.stored
         draft.note(NO_TRAJECTORY)
-        if joined.termination is None:  # what infrastructure ended may not have begun
+        if joined.termination is None:  # an attempt that infrastructure ended may not have begun
             draft.absent("trajectory")
         for note in joined.notes:
-            # That others say otherwise changes nothing of the attempt.
+            # Contradictions by other files change nothing in the attempt.
             source.notes.add(note) if note == STANDS else draft.note(note)
         if joined.verdict.passed is None and not joined.notes:
             draft.note(UNSCORED)
@@ -491,7 +494,7 @@ class SweBenchReader(Format):
 
 
 def _unclear(joined: ResultEntry) -> bool:
-    """Return whether this is a verdict without the patch that was judged, and without a model."""
+    """Return whether this is a verdict without the judged patch and without a model."""
     if joined.model or joined.label or joined.candidate or joined.stored:
         return False
     if isinstance(joined.final_state, dict) and "patch" in joined.final_state:
@@ -500,7 +503,8 @@ def _unclear(joined: ResultEntry) -> bool:
 
 
 def _kind(head: Head) -> str:
-    """Return `predictions`, `report`, `summary`, or nothing when the file is none of these."""
+    """Return `predictions`, `report`, `summary`, or an empty text when the file is none of
+    these."""
     first = head.first
     if not isinstance(first, dict):
         return ""
