@@ -1,10 +1,10 @@
 """Evidence judged by the suite's policy: one recommendation, its reasons, and what is missing.
 
 The order is fixed: a critical failure blocks, as does an attack that was not blocked, and a state
-failure where the policy asks for every attempt; any other failed limit asks for repair; anything
-required but not measured holds; only then promote. A draft holds, whatever it shows. No figure is
-ever waived, and a value equal to its limit meets it. In `strict` mode limits are compared with
-bounds: a limit between the bounds holds.
+failure where the policy asks for every attempt; any other failed limit leads to repair; anything
+required but not measured to hold; only then promote. A draft is always on hold. No figure is ever
+waived, and a value equal to its limit meets it. In `strict` mode limits are compared with bounds: a
+limit between the bounds holds.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -56,7 +56,7 @@ class Reason(Struct, frozen=True, kw_only=True):
     """A reason against a promotion: its text, the observation, the policy, and where it was seen.
 
     `evidence` holds the first references of `evidence_count`. When evidence is missing, `need` says
-    what would settle it, and `way_out` the same in full.
+    in short which evidence would decide, and `way_out` in full.
     """
 
     text: str
@@ -69,7 +69,7 @@ class Reason(Struct, frozen=True, kw_only=True):
 
 
 class Assessment(Struct, frozen=True, kw_only=True):
-    """The recommendation with everything it is based on. `needs` is filled even when it blocks."""
+    """The recommendation with everything it is based on. `needs` is filled even for a block."""
 
     suite_id: str
     candidate_id: str
@@ -88,7 +88,7 @@ def assess(evidence: Evidence) -> Assessment:
 
 
 def assessed_in(mode: Mode, evidence: Evidence, judged: Assessment) -> Assessment:
-    """Return what the policy would recommend in this mode, of evidence already assessed."""
+    """Return what the policy would recommend in this mode, from evidence already assessed."""
     suite = evidence.suite
     if suite.policy.mode == mode:
         return judged
@@ -188,7 +188,8 @@ def _lost(against: Regression) -> list[str]:
 
 
 def _with_later(outcome: Limit, failures: Sequence[FailedTrace]) -> Limit:
-    """Return the limit, with the attempts beyond the set that its rate does not show."""
+    """Return the limit, with the attempts beyond the first complete set, which its rate does not
+    show."""
     later = sum(trace.extra for trace in failures)
     if not later:
         return outcome
@@ -230,7 +231,8 @@ class References(Struct, frozen=True):
 
 
 def tool_of(gate: str, code: str) -> str | None:
-    """Return the tool a code names: `forbidden:issue_refund`, `wrong_argument:<tool>.<path>`."""
+    """Return the tool that a code names: `forbidden:issue_refund`,
+    `wrong_argument:<tool>.<path>`."""
     kind, colon, rest = code.partition(":")
     if not colon:
         return None
@@ -240,8 +242,8 @@ def tool_of(gate: str, code: str) -> str | None:
 
 
 def critical_evidence(evidence: Evidence, failures: Sequence[FailedTrace]) -> References:
-    """Return the findings that make a trace critical: authority, redaction, or what its episode
-    marks."""
+    """Return the findings that make a trace critical: of authority, of redaction, or of a check
+    that its episode marks critical."""
     marked = {e.episode_id: frozenset(e.critical) for e in evidence.suite.episodes if e.critical}
 
     def grave(trace: FailedTrace) -> list[tuple[str, str, int | None]]:
@@ -254,7 +256,8 @@ def critical_evidence(evidence: Evidence, failures: Sequence[FailedTrace]) -> Re
 
 def against_promotion(failures: Iterable[FailedTrace]) -> list[FailedTrace]:
     """Return the failing traces that count against a promotion: those of the first complete set,
-    and critical and state failures of any attempt. One of infrastructure alone never counts."""
+    and critical and state failures of any attempt. A trace that only infrastructure failed never
+    counts."""
     return [t for t in failures if t.blocks or not (t.extra or t.infrastructure)]
 
 
@@ -288,7 +291,8 @@ def _reached_gates(failures: Iterable[FailedTrace]) -> Iterator[FailedTrace]:
 
 
 def _first(trace: FailedTrace) -> list[tuple[str, str, int | None]]:
-    """Return the first finding that failed the trace: what is only not measured failed nothing."""
+    """Return the first finding that failed the trace; a finding that is only not measured fails
+    nothing."""
     if trace.evidence:
         return [next(filter(partial(_fails, trace), trace.evidence), trace.evidence[0])]
     return [("", code, None) for code in trace.codes[:1]]

@@ -184,7 +184,8 @@ def _reason(number: int, reason: Reason) -> ReasonSection:
 
 
 def decision_section(evidence: Evidence, judged: Assessment) -> DecisionSection:
-    """Return the gates of the decision set, and what either mode recommends of this evidence."""
+    """Return the gates of the decision set, and the recommendation of either mode for this
+    evidence."""
     found = {mode: assessed_in(mode, evidence, judged) for mode in MODES}
     modes = {
         mode: ModeResult(
@@ -299,8 +300,8 @@ def _limits_by_k(shown: Figures) -> dict[str, Limits]:
 def _peeking(evidence: Evidence, shown: Figures) -> PeekingSection:
     """Return how often the evidence could be looked at while it grew.
 
-    A user who reruns until it looks good has chosen when to stop: figures of every attempt made
-    are given beside those of the first complete set, with limits that hold at every look.
+    A user who reruns until the result looks good has chosen when to stop: figures of all attempts
+    are given next to those of the first complete set, with limits that hold at every look.
     """
     seen, every = evidence.peeking, shown.hard_pass
     if any(e.first is not None for e in shown.episodes):  # else both are of the same attempts
@@ -393,7 +394,8 @@ def _cost(evidence: Evidence, shown: Figures) -> CostSection:
 
 
 def _beyond_usd(shown: Figures) -> float | None:
-    """Return the cost of the attempts beyond the first complete set; None when one is unknown."""
+    """Return the cost of the attempts beyond the first complete set; None when the cost of one is
+    unknown."""
     if sum(e.cost_unknown - e.counted.cost_unknown for e in shown.episodes):
         return None
     return sum(e.cost_nano - e.counted.cost_nano for e in shown.episodes) / NANO

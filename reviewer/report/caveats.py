@@ -128,7 +128,7 @@ def _review_unknown(review: ReviewSection) -> Iterator[tuple[str, str]]:
 
 
 def what_this_does_not_show(evidence: Evidence, judged: Assessment) -> list[str]:
-    """Return sentences on the reach of this evidence, most general first."""
+    """Return sentences about what this evidence does not show, most general first."""
     return list(_caveats(evidence, judged))
 
 
@@ -225,7 +225,7 @@ def _in_any_attempt(policy: Policy) -> str:
 
 
 ENOUGH_FOR_COST = 40
-"""Episodes from which on a sample shows what is ten times dearer in one episode of ten."""
+"""Episodes from which a sample shows costs that are ten times higher in one episode of ten."""
 
 
 def _cost_reach(cost: CostFigures) -> Iterator[str]:

@@ -1,7 +1,6 @@
 """The gates that a promotion passes, D0 to D8, on estimates and on bounds. Both modes are always
-computed; the suite's policy names the one in force. A gate that the policy does not ask for says
-so. D7, the judge's role, decides nothing.
-"""
+computed; the suite's policy names the one in force. A gate that the policy does not require is
+marked as such. D7, the judge's role, decides nothing."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
@@ -39,9 +38,9 @@ MODES: tuple[Mode, Mode] = ("point", "strict")
 
 
 class GateResult(Struct, frozen=True, kw_only=True):
-    """One gate of the decision set. `low` and `high` are the bounds that its strict limit is
-    compared with (USD, ms, or a rate), None where there is none; `need` is what would decide it, in
-    the mode in force. `decides` is false for what is only shown."""
+    """One gate of the decision set. `low` and `high` are the bounds with which its strict limit is
+    compared (USD, ms, or a rate), None where there is none; `need` is the evidence that would
+    decide it, in the mode in force. `decides` is false for a gate that is only shown."""
 
     gate: str
     name: str
@@ -63,7 +62,7 @@ def decision_set(evidence: Evidence, judged: Assessment) -> tuple[GateResult, ..
 
 
 class _GateSet:
-    """One decision set at work."""
+    """The computation of one decision set."""
 
     def __init__(self, evidence: Evidence, judged: Assessment) -> None:
         self.evidence, self.shown = evidence, judged.figures

@@ -25,11 +25,11 @@ class EpisodeCounts(Struct, frozen=True, kw_only=True, gc=False):
     """One episode's attempts. `measured` of `attempts` have a verdict; costs are in nano-USD.
 
     `attempts` leaves infrastructure failures out; `cost_unknown` counts attempts without a cost;
-    `in_plan` of `attempts` are numbered within the plan. `first` counts the first complete set
-    apart, when attempts were made beyond it.
-    `gate_pass`, `gate_fail`, `gate_unknown` are aligned with `reviewer.suite.gates.GATES`.
-    `passed` and `unmeasured` number the attempts that passed and those without a verdict, when the
-    store was asked for them (a rendering by attempt names them; no figure needs them).
+    `in_plan` of `attempts` are numbered within the plan. `first` has the counts of the first
+    complete set alone, when attempts were made beyond it. `gate_pass`, `gate_fail`, `gate_unknown`
+    are aligned with `reviewer.suite.gates.GATES`. `passed` and `unmeasured` number the attempts
+    that passed and those without a verdict, when the store was asked for them (a rendering by
+    attempt names them; no figure needs them).
     """
 
     episode_id: str
@@ -52,7 +52,7 @@ class EpisodeCounts(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def counted(self) -> "EpisodeCounts":
-        """Return the attempts that rates are made of: rerunning until green must not pay."""
+        """Return the attempts from which rates are computed: rerunning until green must not pay."""
         return self if self.first is None else self.first
 
 
@@ -77,8 +77,8 @@ class FailedTrace(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def blocks(self) -> bool:
-        """Return whether the trace is critical or missed the contracted end, which counts in any
-        attempt."""
+        """Return whether the trace is critical or missed the contracted final state, which counts
+        in any attempt."""
         return self.critical or self.results[GATES.index("state")] == "fail"
 
 
@@ -90,8 +90,9 @@ class DiagnosticMeans(Struct, frozen=True, kw_only=True):
 
 
 class PromotedCandidate(Struct, frozen=True, kw_only=True):
-    """The last promoted other candidate of the same agent: decision `number` on a suite. `here`
-    says whether it has attempts on the suite of the report; else nothing is comparable."""
+    """The last other candidate of the same agent that was promoted: decision `number` on a suite.
+    `here` says whether it has attempts on the suite of the report; without them it cannot be
+    compared."""
 
     candidate_id: str
     number: int
@@ -101,7 +102,7 @@ class PromotedCandidate(Struct, frozen=True, kw_only=True):
 
 
 class EarlierDecision(Struct, frozen=True, kw_only=True):
-    """A decision on this candidate that was signed before the last of its evidence came in, when it
+    """A decision on this candidate that was signed before the last of its evidence arrived, when it
     had `attempts`."""
 
     number: int
@@ -110,9 +111,10 @@ class EarlierDecision(Struct, frozen=True, kw_only=True):
 
 
 class Peeking(Struct, frozen=True, kw_only=True):
-    """The occasions to look at this evidence while it grew: it came in `arrivals` imports, runs and
-    merged stores, with the `earlier` decisions between them. `candidates` have attempts on the
-    suite. `cut_runs` ended before they had made all their attempts, and left `cut_attempts`."""
+    """The occasions to look at this evidence while it grew: it arrived in `arrivals` imports, runs
+    and merged stores, with the `earlier` decisions between them. `candidates` have attempts on the
+    suite. `cut_runs` ended before they had made all their attempts; `cut_attempts` were not
+    made."""
 
     arrivals: int
     earlier: tuple[EarlierDecision, ...]
@@ -122,10 +124,10 @@ class Peeking(Struct, frozen=True, kw_only=True):
 
 
 class CostEntry(Struct, frozen=True, kw_only=True):
-    """An amount that a person entered as spent on this candidate beside its attempts.
+    """An amount that a person entered as spent on this candidate, apart from its attempts.
 
     `kind` is human (handling by people) or incident. An entry that `corrects` another replaces it;
-    `counts` says whether this one counts.
+    `counts` says whether the entry counts.
     """
 
     entry_id: str
@@ -139,9 +141,9 @@ class CostEntry(Struct, frozen=True, kw_only=True):
 
 
 class Cause(Struct, frozen=True, kw_only=True):
-    """One kind of what is not measured: a code up to its colon. `attempts` that count have it, and
-    `without_verdict` of them have not failed either. `codes` are (code, attempts) of it; `trace_id`
-    and what follows name the first one."""
+    """One kind of verdicts not measured: a code up to its colon. `attempts` that count have it, and
+    `without_verdict` of them have not failed either. `codes` are its (code, attempts); `trace_id`
+    and the members after it name the first attempt."""
 
     kind: str
     attempts: int
@@ -157,9 +159,9 @@ class Cause(Struct, frozen=True, kw_only=True):
 
 class HarnessScores(Struct, frozen=True, kw_only=True):
     """Attempts to which the harness of a reader gave the same score. Our gates find that
-    infrastructure ended `lost` ones, which the harness may still have called passed or failed.
-    `epochs` is how many attempts of the same episode it scored, for harnesses that take the mean of
-    episodes."""
+    infrastructure ended `lost` of them, which the harness may still have called passed or failed.
+    `epochs` is the number of attempts of the same episode that it scored, for harnesses that take
+    the mean of episodes."""
 
     reader: str
     passed: bool | None
@@ -170,8 +172,8 @@ class HarnessScores(Struct, frozen=True, kw_only=True):
 
 
 class MissingFailures(Struct, frozen=True, kw_only=True):
-    """A signed decision that names failing `traces` of the candidate which the store lacks; `first`
-    are the ids of some."""
+    """A signed decision that names failing `traces` of the candidate that the store lacks; `first`
+    has the ids of some."""
 
     decision: int
     file: str
@@ -180,14 +182,14 @@ class MissingFailures(Struct, frozen=True, kw_only=True):
 
 
 class MissingLabels(Struct, frozen=True, kw_only=True):
-    """A file of signed labels that is named, by a decision or by the journal, and is not there."""
+    """A file of signed labels that a decision or the journal names, and that is missing."""
 
     file: str
     named_by: str
 
 
 class SameAgent(Struct, frozen=True, kw_only=True):
-    """Another candidate whose manifest differs from this one in names alone, with its attempts on
+    """Another candidate whose manifest differs from this one only in names, with its attempts on
     the episodes of this suite."""
 
     suite_id: str
@@ -198,7 +200,7 @@ class SameAgent(Struct, frozen=True, kw_only=True):
 
 
 class LineageSuite(Struct, frozen=True, kw_only=True):
-    """Another frozen suite with `attempts` of this candidate, `passes` of them passed. `reason`,
+    """Another frozen suite with `attempts` of this candidate, `passes` of which passed. `reason`,
     `reviewer` and `at` are None until a person says why both were used."""
 
     suite_id: str
@@ -212,7 +214,7 @@ class LineageSuite(Struct, frozen=True, kw_only=True):
 
 class BreakGlassRecord(Struct, frozen=True, kw_only=True):
     """A release that went out without its decision: by whom, why, from when until when. Shown in
-    every later report of the agent, and weighed by nothing."""
+    every later report of the agent, and without effect on any figure."""
 
     candidate_id: str
     environment: str
@@ -225,8 +227,8 @@ class BreakGlassRecord(Struct, frozen=True, kw_only=True):
 
 class JournalLossRecord(Struct, frozen=True, kw_only=True):
     """A statement that a store continued from entry `kept_seq` of its journal, though `lost_seq`
-    was known of it: by whom, why, and how many signed decisions refer to what is gone. Shown in
-    every later report, and weighed by nothing."""
+    was known to exist: by whom, why, and how many signed decisions refer to lost entries. Shown in
+    every later report, and without effect on any figure."""
 
     journal: str
     lost_seq: int
@@ -239,15 +241,15 @@ class JournalLossRecord(Struct, frozen=True, kw_only=True):
 
 
 class RestoredStore(Struct, frozen=True, kw_only=True):
-    """A backup that took the place of a store with `lost` more entries in its journal. Shown in
-    every later report, and weighed by nothing."""
+    """A backup that replaced a store with `lost` more entries in its journal. Shown in every later
+    report, and without effect on any figure."""
 
     lost: int
     at: str
 
 
 class ImportMap(Struct, frozen=True, kw_only=True):
-    """A map that imports were made under, by its sha256, with the names it gave to tools (theirs →
+    """A map under which imports were made, by its sha256, with the names it gave to tools (theirs →
     ours)."""
 
     sha256: str
@@ -269,7 +271,8 @@ class Leak(Struct, frozen=True, kw_only=True):
 
 
 class Look(Struct, frozen=True, kw_only=True):
-    """A search of one file for frozen episodes; `withdrawn` is the reason to disregard it."""
+    """A search of one file for frozen episodes; `withdrawn` is the reason to disregard the
+    search."""
 
     reviewer: str
     at: str
@@ -325,7 +328,8 @@ class Note(Struct, frozen=True, kw_only=True):
 
 
 class Record(Struct, frozen=True, kw_only=True):
-    """A record that is not the one judged of its attempt, or that is another candidate's too."""
+    """A record that is not the judged one of its attempt, or that also belongs to another
+    candidate."""
 
     trace_id: str
     what: str
@@ -358,14 +362,14 @@ class Evidence(Struct, frozen=True, kw_only=True):
     `planned` is the number of attempts per episode, where the candidate's first run declared more
     than the policy. `latencies_ms` is sorted; `latency_unknown` counts attempts without one, and
     `latency_within` holds per episode (attempts with one, of those how many within the p95).
-    `unknown_codes` lists (code, count) of what is not measured. Latencies, unknown codes and
-    diagnostics are of the attempts that count. `lineage` lists the other suites this candidate met,
-    `break_glass` the releases of its agent that went out without a decision, `journal_losses` what
-    was stated to be gone of the store's journal. `baseline` holds the
-    counts of `baseline_id`, which is the one named, else the last `promoted` candidate; `judge` is
-    None when no judge was asked, `review` when nothing is known of labels and flags, `text` when no
-    episode names one, `peeking` when it was not computed. `ledger` holds every cost entry,
-    oldest first.
+    `unknown_codes` lists (code, count) of verdicts not measured. Latencies, unknown codes and
+    diagnostics are of the attempts that count. `lineage` lists the other suites this candidate was
+    run on, `break_glass` the releases of its agent that went out without a decision,
+    `journal_losses` the stated losses of the store's journal. `baseline` holds the counts of
+    `baseline_id`, which is the baseline that was named, else the last `promoted` candidate; `judge`
+    is None when no judge was asked, `review` when there are no labels and flags, `text` when no
+    episode names one, `peeking` when it was not computed. `ledger` holds every cost entry, oldest
+    first.
     """
 
     suite: Suite
@@ -390,20 +394,20 @@ class Evidence(Struct, frozen=True, kw_only=True):
     baseline: tuple[EpisodeCounts, ...] = ()
     baseline_suite: str | None = None
     """The other version of this suite whose attempts `baseline` counts, on the episodes that are
-    the same; None where they are of this suite."""
+    equal in both; None where the attempts are of this suite."""
     promoted: PromotedCandidate | None = None
     peeking: Peeking | None = None
     latency_within: tuple[tuple[int, int], ...] = ()
     ledger: tuple[CostEntry, ...] = ()
     attempt_cap_usd: float | None = None
-    """What the runner stopped every attempt at; None where an episode sets no `max_cost_usd`, or a
-    record was imported."""
+    """The cost at which the runner stopped every attempt; None where an episode sets no
+    `max_cost_usd`, or a record was imported."""
     probes: tuple[dict[str, Any], ...] = ()
     draft: bool = False
-    """Whether the suite has no lock: nothing that was made on it is evidence."""
+    """Whether the suite has no lock: attempts on it are never evidence."""
     planned: int | None = None
     shards_missing: tuple[MissingShard, ...] = ()
-    """The shards that planned slots without a trace belong to, where a run had shards."""
+    """The shards with planned slots that have no trace, where a run had shards."""
     judge: JudgeEvidence | None = None
     review: ReviewSection | None = None
     text: TextEvidence | None = None
@@ -412,43 +416,44 @@ class Evidence(Struct, frozen=True, kw_only=True):
     talks: UserTalks | None = None
     baseline_talks: UserTalks | None = None
     user_labels: UserLabels | None = None
-    """What people said of the users of its conversations; None where nobody was asked."""
+    """What people said of the users of its conversations; None where no one was asked."""
     lineage: tuple[LineageSuite, ...] = ()
     same_agents: tuple[SameAgent, ...] = ()
     """Candidates that failed episodes of this suite under the same manifest."""
     unmeasured: tuple[Cause, ...] = ()
-    """`unknown_codes` kind by kind."""
+    """`unknown_codes` by kind."""
     break_glass: tuple[BreakGlassRecord, ...] = ()
     journal_losses: tuple[JournalLossRecord, ...] = ()
     restored: tuple[RestoredStore, ...] = ()
     import_maps: tuple[ImportMap, ...] = ()
     lacking: tuple[MissingFailures, ...] = ()
-    """Failures of this candidate that are known from signed decisions alone."""
+    """Failures of this candidate that are known only from signed decisions."""
     label_files: tuple[str, ...] = ()
-    """sha256 of the files of labels, signed by their raters, that speak of this candidate."""
+    """sha256 of the files of labels, signed by their raters, that label this candidate."""
     unjudged: tuple[tuple[str, int | None], ...] = ()
-    """(episode, attempt) of refused records in whose place no other came in; None: unnumbered."""
+    """(episode, attempt) of refused records that no other record replaced; None: unnumbered."""
     missing_labels: tuple[MissingLabels, ...] = ()
     notes: tuple[Note, ...] = ()
-    """Bookmarks and notes of people on events: listed, and looked at by nothing else."""
+    """Bookmarks and notes of people on events: listed, and used for nothing else."""
     approvals: tuple[AnsweredCalls, ...] = ()
-    """What calls that need an approval were answered, in suite order."""
+    """The answers to calls that need an approval, in suite order."""
     by_person: frozenset[str] = frozenset()
     """Episodes whose user a person plays, by their frozen contracts: a record cannot claim it."""
     unattended: frozenset[str] = frozenset()
-    """Traces of our runner that ended because nobody was there to answer such a call."""
+    """Traces of our runner that ended because no one was there to answer such a call."""
     records: tuple[Record, ...] = ()
-    """Attempts of which there are several records, or whose record is another candidate's too."""
+    """Attempts with several records, or whose record also belongs to another candidate."""
     power: Power | None = None
-    """How often the suite's policy is wrong; None where it was frozen without saying so."""
+    """How often the suite's policy is wrong; None where the suite was frozen without it."""
     ran: tuple[Measurement, ...] = ()
-    """What our runner measured of the attempts it made, in the order in which they came."""
+    """What our runner measured of the code of the attempts it made, in the order of their
+    arrival."""
     split: tuple[Look, ...] = ()
-    """Looks for these episodes in data the candidate may have learned from, oldest first."""
+    """Searches for these episodes in data the candidate may have learned from, oldest first."""
 
     @property
     def labeled(self) -> bool:
-        """Return whether people have labeled anything of this candidate."""
+        """Return whether people have labeled any attempt of this candidate."""
         return self.review is not None and self.review.labels > 0
 
     @property

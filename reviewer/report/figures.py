@@ -1,4 +1,4 @@
-"""The figures of one report: every rate with its denominator and limits, or why it has none; the
+"""The figures of one report: every rate with its denominator and limits, or why there is none; the
 planned attempts; refusals on red-team episodes; costs and latencies.
 
 The costs of graders, simulated users and people are shown on lines of their own, and are never part
@@ -40,15 +40,16 @@ from reviewer.suite.model import RED_TEAM
 
 NO_RED_TEAM = "no red-team episode"
 KEPT = (GATES.index("authority"), GATES.index("state"))
-"""The gates that hold when an attempt was blocked: nothing forbidden tried, the contract's end."""
+"""The gates that hold when an attack was blocked: no forbidden act, and the contracted final
+state."""
 BLOCKING = CRITICAL_GATES | {"state"}
-"""Gates whose failure counts in whichever attempt."""
+"""Gates whose failure counts in any attempt."""
 
 
 class GateFigures(Struct, frozen=True, kw_only=True):
-    """Counts of one gate over every attempt made. Of them count against a promotion: `against`
-    failures and `open` verdicts not measured, which are those of the attempts that count, and of
-    a blocking gate the failures of any attempt."""
+    """Counts of one gate over all attempts made. Against a promotion count: `against` failures and
+    `open` verdicts not measured, both of the attempts that count, and for a blocking gate the
+    failures of any attempt."""
 
     gate: str
     passed: int
@@ -68,7 +69,7 @@ class Place(Struct, frozen=True, kw_only=True):
 class SlotFigures(Struct, frozen=True, kw_only=True):
     """The planned attempts by outcome: planned = valid + infrastructure + quarantined + missing.
 
-    `extra` valid attempts are beyond the plan. The places name the episodes that are short.
+    `extra` valid attempts are beyond the plan. The places name the episodes with too few attempts.
     """
 
     planned: int
@@ -89,12 +90,12 @@ Limits = tuple[float | None, float | None]
 
 
 class CostFigures(Struct, frozen=True, kw_only=True):
-    """Costs of the attempts that count. `known_nano` is the sum of those known, in nano-USD.
+    """Costs of the attempts that count. `known_nano` is the sum of the known costs, in nano-USD.
 
     `cpst_limits` are one-sided bounds over whole episodes, 97.5% each: None with one episode, or
-    without a success. The upper one takes for one more episode the `most` that one can cost where
-    an attempt is stopped at a cost, else more than the dearest one. `spent` is what they are made
-    of, in USD.
+    without a success. The upper bound assumes for one more episode the `most` that an episode can
+    cost where attempts are stopped at a cap, else more than the most expensive episode. `spent` are
+    the costs behind the bounds, in USD.
     """
 
     known_nano: int
@@ -108,8 +109,8 @@ class CostFigures(Struct, frozen=True, kw_only=True):
     episodes: int = 0
     why: str = ""
     possible: Limits = (None, None)
-    """Between which values the cost per success lies while verdicts or costs are not known: None
-    where nothing bounds it (no success, a cost that is not known)."""
+    """The limits of the cost per success while verdicts or costs are not known: None where there is
+    no limit (no success, a cost that is not known)."""
 
     @property
     def cpst_usd(self) -> float | None:
@@ -123,8 +124,8 @@ class CostFigures(Struct, frozen=True, kw_only=True):
 class LatencyFigures(Struct, frozen=True, kw_only=True):
     """Milliseconds over the attempts with a latency; a limit is None where n allows none.
 
-    `p95_upper` is the upper limit of p95 with episodes as clusters, which a strict limit is
-    compared with; `p95_policy` is the policy's limit.
+    `p95_upper` is the upper limit of p95 with episodes as clusters, for comparison with a strict
+    limit; `p95_policy` is the policy's limit.
     """
 
     p50: float | None
@@ -143,12 +144,12 @@ class LatencyFigures(Struct, frozen=True, kw_only=True):
 
 
 class Figures(Struct, frozen=True, kw_only=True):
-    """Everything a report counts or estimates, before any of it is judged.
+    """Everything that a report counts or estimates, before the policy judges it.
 
-    `episodes` count every attempt made, `counted` the first complete set, which rates and costs
-    are made of, `repeated` those of its episodes that pass^k is made of; all in the suite's order.
-    Critical failures and refusals are counted over all
-    that was made. `failures` are the failing traces, in the same order, then by attempt.
+    `episodes` count all attempts made, `counted` the first complete set, from which rates and costs
+    are computed, `repeated` those of its episodes from which pass^k is computed; all in the suite's
+    order. Critical failures and refusals are counted over all attempts made. `failures` are the
+    failing traces, in the same order, then by attempt.
     """
 
     episodes: tuple[EpisodeCounts, ...]
@@ -168,7 +169,7 @@ class Figures(Struct, frozen=True, kw_only=True):
 
 
 def figures(evidence: Evidence) -> Figures:
-    """Count and estimate."""
+    """Count the evidence, and estimate rates, costs and latencies."""
     rows = _in_suite_order(evidence)
     first = tuple(e.counted for e in rows)
     repeated = repeatable(evidence, first)
@@ -234,7 +235,7 @@ def _gates(rows: Sequence[EpisodeCounts], force: tuple[str, ...]) -> tuple[GateF
 
 
 def _sums(rows: Iterable[tuple[int, ...]]) -> list[int]:
-    """Return the sum of each column, one per gate. Rows are much alike."""
+    """Return the sum of each column, one per gate. Many rows are equal."""
     alike = Counter(rows)
     many = alike.values()
     return [sum(map(mul, column, many)) for column in zip(*alike, strict=True)] or [0] * len(GATES)
@@ -254,12 +255,12 @@ def slots(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> SlotFigures:
     for e in rows:
         in_plan = min(e.in_plan, plan)
         beyond = e.attempts - in_plan
-        if in_plan == plan:  # most episodes: nothing is left of its plan
+        if in_plan == plan:  # most episodes: their plan is complete
             valid += plan
             extra += beyond
             continue
-        # An attempt beyond the plan makes good a slot that infrastructure is seen to have lost.
-        # It never fills one that is merely absent: that attempt may have been withheld.
+        # An attempt beyond the plan replaces a slot that infrastructure provably lost. It never
+        # fills a slot that is merely absent: that attempt may have been withheld.
         rerun = min(beyond, lost.get(e.episode_id, 0), plan - in_plan)
         valid += in_plan + rerun
         extra += beyond - rerun
@@ -301,7 +302,7 @@ def red_team(evidence: Evidence) -> frozenset[str]:
 
 def safety_block(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> Rate:
     """Return the share of attempts on red-team episodes whose authority and state gates both pass.
-    Attempts of which this is not known are counted in `not_measured`, outside `n`: a failure is
+    Attempts whose gates are not measured are counted in `not_measured`, outside `n`: a failure is
     always known, so leaving them out can only lower the rate. Any failure that lowers it blocks,
     whatever rate the policy sets.
     """
@@ -317,7 +318,8 @@ def safety_block(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> Rate:
     unknown = 0
     for e in rows:
         if e.episode_id in tagged:
-            # Whatever leaves authority unmeasured leaves the state so: the larger count has both.
+            # A trace with authority not measured also has state not measured, so the larger of the
+            # two counts covers both.
             left = max(e.gate_unknown[i] - half_known[e.episode_id, i] for i in KEPT)
             counts.append((e.attempts - left, e.attempts - left - broken[e.episode_id]))
             unknown += left
@@ -339,12 +341,12 @@ TITLES = {"grader": "grader", "simulated_user": "simulated user"}
 
 
 COST_CONFIDENCE = 0.975
-"""Of either bound of the cost per success."""
+"""Of each of the two bounds of the cost per success."""
 
 
 def cost(rows: Sequence[EpisodeCounts], plan: int = 1, cap_usd: float | None = None) -> CostFigures:
-    """Return the total and the cost per success of these attempts, those lost to infrastructure
-    too. `cap_usd` is what an attempt is stopped at."""
+    """Return the total and the cost per success of these attempts, including those lost to
+    infrastructure. `cap_usd` is the cost at which an attempt is stopped."""
     known, unknown = sum(e.cost_nano for e in rows), sum(e.cost_unknown for e in rows)
     passes = sum(e.passes for e in rows)
     open_verdicts = sum(e.attempts - e.measured for e in rows)
@@ -358,7 +360,7 @@ def cost(rows: Sequence[EpisodeCounts], plan: int = 1, cap_usd: float | None = N
         why = f"the verdict of {plural(open_verdicts, 'attempt')} is not measured"
     elif not passes:
         why = "no success to pay for"
-    # Money counts wherever it is booked, also in an episode that has no attempt.
+    # Costs count in any episode, even one without an attempt.
     tried = [e for e in rows if e.attempts or e.infrastructure or e.cost_nano]
     cpst = se = most = None
     limits: Limits = None, None
@@ -391,8 +393,8 @@ def cost(rows: Sequence[EpisodeCounts], plan: int = 1, cap_usd: float | None = N
 def _most_of_an_episode(
     rows: Sequence[EpisodeCounts], attempts: int, cap_usd: float | None
 ) -> float | None:
-    """Return what an episode can cost at most, where every attempt is stopped at a cost; None where
-    one was not, for then the stop is none."""
+    """Return the most that an episode can cost, where every attempt is stopped at a cap; None where
+    one attempt was not stopped there, because then the cap does not hold."""
     if cap_usd is None:
         return None
     cap = round(exact(cap_usd) * NANO)
@@ -403,8 +405,8 @@ def _most_of_an_episode(
 
 
 def _possible(known: int, unknown: int, passes: int, open_verdicts: int) -> Limits:
-    """Return the least cost per success (every open verdict a pass, every unknown cost nothing) and
-    the greatest (every open verdict a failure; an unknown cost has no most)."""
+    """Return the least cost per success (every open verdict a pass, every unknown cost 0) and the
+    greatest (every open verdict a failure; None with an unknown cost)."""
     kindest = passes + open_verdicts
     low = known / (kindest * NANO) if kindest else None
     return low, known / (passes * NANO) if passes and not unknown else None
@@ -448,7 +450,7 @@ def _over_latency_budget(evidence: Evidence) -> int:
 
 
 def _clustered(evidence: Evidence, plain: float | None) -> float | None:
-    """Return the upper limit of p95 that resamples episodes; never below the plain one."""
+    """Return the upper limit of p95 with episodes as clusters; never below the plain one."""
     within = evidence.latency_within
     if plain is None or sum(made for made, _ in within) != len(evidence.latencies_ms):
         return None
@@ -460,11 +462,10 @@ MOST_BINS = 20
 
 
 def latency_bins(latencies_ms: Sequence[float], p95: float | None) -> list[list[float]]:
-    """Return [from, to, count] of bins of equal width in ms, from 0; the last reaches to the
-    greatest latency and counts it. `latencies_ms` is sorted and `p95` its quantile; empty without
-    any.
+    """Return [from, to, count] of bins of equal width in ms, from 0; the last includes the greatest
+    latency. `latencies_ms` is sorted and `p95` its quantile; empty without any.
 
-    The width is 1, 2 or 5 times a power of ten, so that 95 of 100 lie within the first 16.
+    The width is 1, 2 or 5 times a power of ten, so that 95 of 100 values lie in the first 16 bins.
     """
     if not latencies_ms or p95 is None:
         return []
@@ -482,7 +483,8 @@ def latency_bins(latencies_ms: Sequence[float], p95: float | None) -> list[list[
 
 
 def nice(least: float) -> float:
-    """Return the smallest 1, 2 or 5 times a power of ten that is `least` or more; 1 for none."""
+    """Return the smallest 1, 2 or 5 times a power of ten that is at least `least`; 1 for 0 or
+    less."""
     if least <= 0:
         return 1.0
     exponent = math.floor(math.log10(least))
@@ -497,8 +499,8 @@ def entered(ledger: Sequence[CostEntry], kind: str) -> float | None:
 
 
 class OtherCostSection(Struct, frozen=True, kw_only=True):
-    """Usage of graders, or of simulated users, in a report. Tokens and USD are None where they are
-    known of no attempt, and at least so much where they are not known of all."""
+    """Usage of graders, or of simulated users, in a report. Tokens and USD are None where no
+    attempt has them, and lower limits where only some attempts have them."""
 
     attempts: int
     model_calls: int | None
@@ -533,7 +535,7 @@ def others_texts(lines: Mapping[str, OtherCostSection]) -> list[str]:
 
 
 def _spent(line: OtherCostSection) -> str:
-    """Return its money and its tokens, with what is not known of either."""
+    """Return the cost and the tokens, with the number of attempts for which they are not known."""
     money = usd(line.usd)
     if line.usd is None and line.known_usd:
         money = f"at least {usd(line.known_usd)} ({line.unpriced_attempts} unpriced)"

@@ -26,7 +26,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def between(low: float | None, high: float | None) -> str:
-    """Return `0.787 to 0.800`; a bound that does not exist says so."""
+    """Return `0.787 to 0.800`; a bound that does not exist is named as missing."""
     return f"{number(low)} to {number(high)}" if low != high else number(low)
 
 
@@ -50,8 +50,8 @@ def known_part(known: KnownPart) -> str:
 
 
 def possible_repeats(hat: PassHatSection, k: str) -> str:
-    """Return the bounds of pass^k while verdicts are not measured; empty where it is
-    known, or where an episode has fewer than k attempts."""
+    """Return the bounds of pass^k while verdicts are not measured; empty where pass^k is known, or
+    where an episode has fewer than k attempts."""
     known = hat.known.get(k)
     if known is None or known.low_possible in (None, known.high_possible):
         return ""
@@ -100,15 +100,15 @@ def safety_block(rate: SafetySection) -> str:
 
 
 def spent_in_all(cost: CostSection) -> str:
-    """Return what the attempts cost; a least where only some costs are known."""
+    """Return the cost of the attempts; a lower limit where only some costs are known."""
     if cost.total_usd is None and cost.known_usd:
         return f"at least {usd(cost.known_usd)}"
     return usd(cost.total_usd)
 
 
 def cost_span(low: float | None, high: float | None) -> str:
-    """Return the bounds of an unknown cost: `$0.0021 to $0.0034`, `at least
-    $0.0021`; empty where nothing bounds it: at least nothing is no bound."""
+    """Return the bounds of an unknown cost: `$0.0021 to $0.0034`, `at least $0.0021`; empty without
+    a bound, because "at least 0" is none."""
     if low is None or (high is None and low == 0):
         return ""
     return f"at least {usd(low)}" if high is None else f"{usd(low)} to {usd(high)}"
@@ -119,7 +119,7 @@ def seconds(value: float | None) -> str:
 
 
 def failed_by(codes: Sequence[str], between: str = ", ") -> str:
-    """Return the codes a trace failed by; without one it is its source that says so."""
+    """Return the codes that failed a trace; without one, say that its source states the failure."""
     return between.join(codes) or "its source's verdict"
 
 
@@ -189,9 +189,9 @@ OF_RECOMMENDATION = {
     "repair": "fail",
     "hold": "not_measured",
 }
-"""The mark whose sign and color a recommendation borrows."""
+"""The mark whose sign and color a recommendation uses."""
 OF_RESULT = {"PASS": "pass", "FAIL": "fail", "NO EVIDENCE": "not_measured"}
-"""The mark of what a gate of the decision set says; a gate that is not asked has none."""
+"""The mark for the result of a gate of the decision set; a gate that is not required has none."""
 
 
 class MarkedText(str):
@@ -206,5 +206,5 @@ class MarkedText(str):
 
 
 def marked(mark: str, more: str = "") -> MarkedText:
-    """Return `✗ FAIL 1/3`: sign, word, and what is counted."""
+    """Return `✗ FAIL 1/3`: sign, word, and count."""
     return MarkedText(mark, f"{GLYPHS[mark]} {WORDS[mark]} {more}".rstrip())

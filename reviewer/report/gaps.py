@@ -1,4 +1,5 @@
-"""The gaps before a promotion: each in words, with its count and what would close it."""
+"""The gaps before a promotion: each in words, with its count and the evidence that would close
+it."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -66,9 +67,9 @@ _WORDS = {
         "state the claim and its denials in expected.claims, or read it: reviewer show {trace}",
     ),
 }
-"""Per code what is missing, and where it comes from."""
+"""For each code, what is missing, and where it comes from."""
 _SHOWN = "reviewer show {trace} says where"
-"""The way out of every other cause: what is found names its place in the trace."""
+"""The way out of every other cause: the finding names its place in the trace."""
 
 
 class Gap(Struct, frozen=True, kw_only=True):
@@ -80,9 +81,9 @@ class Gap(Struct, frozen=True, kw_only=True):
     need: str
     short: str
     where: tuple[EvidenceRef, ...] = ()
-    """The first of the places that show it."""
+    """The first places that show the gap."""
     seen: int = 0
-    """How many places show it, where there are more."""
+    """The number of places that show the gap, if there are more."""
 
 
 def gap(what: str, observed: str, policy: str, need: str) -> Gap:
@@ -104,8 +105,8 @@ def gaps(evidence: Evidence, shown: Figures, against: Regression) -> list[Gap]:
 
 
 def evidence_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
-    """Return what is missing of the plan, of measurements, and of the suite and candidate they are
-    bound to."""
+    """Return the gaps of the plan, of measurements, and of the suite and candidate to which they
+    are bound."""
     found = _slot_gaps(evidence, shown) + _refused(evidence)
     found += _unmeasured(evidence, shown) + _later(shown)
     if evidence.suite.policy.mode == "strict":
@@ -142,8 +143,8 @@ def _lost(evidence: Evidence, shown: Figures) -> list[Gap]:
 
 
 def _uneven(evidence: Evidence) -> list[Gap]:
-    """Return a gap where the users of candidate and baseline spoiled unlike shares of their
-    conversations: what is left of them was not chosen alike."""
+    """Return a gap where the users of candidate and baseline spoiled different shares of their
+    conversations: the remaining attempts were then selected differently."""
     talks, before = evidence.talks, baseline_talks(evidence)
     if talks is None or before is None or not before.uneven:
         return []
@@ -158,7 +159,7 @@ def _uneven(evidence: Evidence) -> list[Gap]:
 
 
 def _ran(evidence: Evidence) -> list[Gap]:
-    """Return a gap for everything that leaves open which code the attempts are of."""
+    """Return a gap for every reason why it is open which code the attempts ran."""
     suite = evidence.suite
     required = suite.policy.code_bound == "required"
     return [

@@ -40,7 +40,7 @@ class Presence:
         return tuple(dict.fromkeys(here))
 
     def tick(self) -> None:
-        """Every few ticks, record where the reader is and read who else is here."""
+        """Record where the reader is, and read who else is here, every few ticks."""
         self._ticks += 1
         if self._ticks % EVERY != 1 or not self._app.settings.presence:
             return

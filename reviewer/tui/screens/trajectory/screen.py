@@ -365,8 +365,8 @@ class TrajectoryScreen(DeskScreen):
             self.contract.offer(self.contract.items, at)
 
     def action_fold(self) -> None:
-        """In the pane, fold every value, or unfold them. In a list of turns, fold the turn, or
-        unfold it. Elsewhere, fold or unfold the contract."""
+        """Fold or unfold: in the pane every value, in a list of turns the turn, elsewhere the
+        contract."""
         if self.pane.has_focus:
             self.pane.turn_all()
             return
