@@ -188,7 +188,7 @@ def _lacking(evidence: Evidence) -> list[Gap]:
 
 
 def _lineage(evidence: Evidence) -> list[Gap]:
-    """Return a reason for every other suite this candidate met."""
+    """Return a reason for every other suite on which this candidate was run."""
     mine = evidence.suite.suite_id
     found = []
     for one in [one for one in evidence.lineage if not one.reason]:
@@ -200,8 +200,8 @@ def _lineage(evidence: Evidence) -> list[Gap]:
 
 
 def _same_agents(evidence: Evidence) -> list[Gap]:
-    """Return a gap for every candidate that failed these episodes under the same manifest: an agent
-    that runs again under another id is the agent that failed."""
+    """Return a gap for every candidate that failed these episodes under the same manifest: the same
+    agent under another id is still the agent that failed."""
     found = []
     for one in evidence.same_agents:
         critical = f", {one.critical} critically" if one.critical else ""
@@ -221,8 +221,8 @@ def _same_agents(evidence: Evidence) -> list[Gap]:
 
 
 def _leaked(evidence: Evidence) -> list[Gap]:
-    """Return a gap for frozen episodes found in training or feedback data: they no longer
-    measure."""
+    """Return a gap for frozen episodes found in training or feedback data: such episodes no longer
+    test the agent."""
     episodes = leaked_episodes(evidence.split)
     if not episodes:
         return []
@@ -241,7 +241,7 @@ def _leaked(evidence: Evidence) -> list[Gap]:
 
 
 def _invalid(shown: Figures) -> list[Gap]:
-    """Return a gap for attempts that count and are invalid: incomplete, or begun from another
+    """Return a gap for attempts that count and are invalid: incomplete, or started from another
     state."""
     i = GATES.index("completeness")
     broken = [(e.episode_id, e.gate_fail[i]) for e in shown.counted if e.gate_fail[i]]
@@ -255,15 +255,15 @@ def _invalid(shown: Figures) -> list[Gap]:
 
 
 def review_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
-    """Return what is missing of the review for a promotion. With a critical failure high flags need
-    no labels: none can lift it."""
+    """Return the gaps of the review before a promotion. With a critical failure, high flags need no
+    labels, because no label can lift it."""
     found = open_review(evidence, flags=not shown.critical.count)
     review, policy = evidence.review, evidence.suite.policy
     found += [_label_gap(one) for one in label_limits(policy, review) if _holds(one)]
     found += [_missing_labels(one) for one in evidence.missing_labels]
     if review is not None and review.limits is not UNSET and review.limits.changed is not UNSET:
         found.append(_changed(review.limits.changed))
-    # Labels that nobody signed are named only where labels are missing.
+    # Unsigned labels are named only where labels are missing.
     if found and review is not None and review.limits is not UNSET and review.limits.unsigned:
         found.append(_unsigned(review.limits.unsigned))
     if found and review is not None and review.by_authors is not UNSET:
@@ -282,7 +282,8 @@ def _by_authors(who: Sequence[str]) -> Gap:
 
 
 def open_review(evidence: Evidence, flags: bool = True) -> list[Gap]:
-    """Return gaps for labels that the policy wants, and for high flags that no label has closed."""
+    """Return gaps for labels that the policy requires, and for high flags that no label has
+    closed."""
     review, policy = evidence.review, evidence.suite.policy
     wanted = policy.labels.min_pairs
     people, judged = pairs_labeled(policy, review)
@@ -315,7 +316,8 @@ def open_review(evidence: Evidence, flags: bool = True) -> list[Gap]:
 
 
 def _holds(one: LabelLimit) -> bool:
-    """Return whether a limit holds a promotion: what is open, and labels that carry nothing."""
+    """Return whether a limit holds a promotion: an open limit does, and a failed one about the
+    labels."""
     return one.limit.open or (one.limit.failed and one.about == "labels")
 
 
@@ -398,8 +400,8 @@ def _slot_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
 
 
 def _refused(evidence: Evidence) -> list[Gap]:
-    """Return a gap where an attempt beyond a full plan was made, and its record was refused: what
-    nobody could judge may be a failure, which would count in any attempt."""
+    """Return a gap where an attempt beyond a full plan was made and its record refused: the refused
+    record may be a failure, which would count in any attempt."""
     if not evidence.unjudged:
         return []
     plan = evidence.plan
@@ -431,7 +433,7 @@ def _of_shards(missing: Sequence[MissingShard]) -> str:
 
 
 def _unanswered(evidence: Evidence, places: Sequence[Place]) -> int:
-    """Return how many of the attempts lost at these places asked a person when nobody was there."""
+    """Return how many of the attempts lost at these places asked a person when no one was there."""
     asked: Counter[str] = Counter()
     for one in evidence.approvals:
         if one.answer == "unanswered" and one.by.startswith(PERSON):
@@ -463,8 +465,8 @@ def _unmeasured(evidence: Evidence, shown: Figures) -> list[Gap]:
 
 
 def _later(shown: Figures) -> list[Gap]:
-    """Return gaps for attempts beyond those that count with an unmeasured blocking gate: the unread
-    part of one may be what blocks."""
+    """Return gaps for attempts beyond those that count whose blocking gate is not measured: their
+    unread part may be what blocks."""
     found = []
     later = [
         (every, first)
@@ -499,8 +501,8 @@ def _no_verdict(count: int, made: int) -> Gap:
 
 
 def unmeasured_reasons(evidence: Evidence, shown: Figures) -> list[Gap]:
-    """Return what is not measured, as reasons beside those that speak against a promotion already:
-    a count of passes alone would read as if all others had failed."""
+    """Return what is not measured, as reasons next to those that already count against a promotion:
+    a count of passes alone would read as if all other attempts had failed."""
     made, still_open = shown.hard_pass.n, shown.hard_pass.not_measured
     if not still_open:
         return []
@@ -513,7 +515,7 @@ def unmeasured_reasons(evidence: Evidence, shown: Figures) -> list[Gap]:
 
 
 def frozen_before_first_run(evidence: Evidence) -> bool:
-    """Return whether the suite was frozen before the first record of this candidate came in."""
+    """Return whether the suite was frozen before the first record of this candidate arrived."""
     if evidence.frozen_seq is None or not evidence.suite.digest:
         return False
     return evidence.first_run_seq is None or evidence.frozen_seq < evidence.first_run_seq
@@ -531,7 +533,7 @@ def _frozen(evidence: Evidence) -> list[Gap]:
 
 
 def causes(evidence: Evidence) -> tuple[Cause, ...]:
-    """Return every cause in the order of its code; those of evidence made by hand from its
+    """Return every cause in the order of its code; for evidence made by hand, computed from its
     codes."""
     if evidence.unmeasured:
         return evidence.unmeasured
@@ -547,7 +549,7 @@ def causes(evidence: Evidence) -> tuple[Cause, ...]:
 
 
 def cause_gap(cause: Cause, evidence: Evidence, made: int, count: int) -> Gap:
-    """Return the cause as a reason of its own, with its way out; `count` attempts of `made` have
+    """Return the cause as a reason of its own, with its way out; `count` of `made` attempts have
     it."""
     what, _ = _WORDS.get(cause.kind, (cause.kind, ""))
     way = way_of(cause.kind, evidence.suite.suite_id, cause.trace_id or "TRACE")
@@ -580,7 +582,7 @@ def _first(cause: Cause) -> tuple[EvidenceRef, ...]:
 
 
 def way_of(kind: str, suite_id: str, trace_id: str = "TRACE") -> str:
-    """Return how to get the evidence that a code says is missing."""
+    """Return how to get the evidence that is missing according to a code."""
     _, way = _WORDS.get(kind, ("", _SHOWN))
     return way.format(suite=suite_id, trace=trace_id)
 
@@ -590,8 +592,8 @@ def open_limits(
 ) -> list[Gap]:
     """Return a gap for each limit that the evidence does not decide: none is ever omitted.
 
-    A rate left open by gaps already named is not named again (`explained`). One that is known, and
-    open only because its bound is wide, is always named.
+    A rate that is open because of gaps already named is not named again (`explained`). A rate that
+    is known, and open only because its bound is wide, is always named.
     """
     policy = evidence.suite.policy
     found = []
@@ -634,7 +636,7 @@ def _limit_gap(what: str, limit: Limit) -> Gap:
 
 
 def _more_attempts(evidence: Evidence, shown: Figures) -> int:
-    """Return the attempts that pass^k needs beyond those the plan already asks for."""
+    """Return the attempts that pass^k needs beyond those the plan already requires."""
     k, plan = evidence.suite.policy.pass_hat.k, evidence.plan
     if k <= plan:
         return 0

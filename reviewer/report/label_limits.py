@@ -1,12 +1,13 @@
 """Each limit that a policy sets on labels, against what people said: met, failed, or not decided.
 
-Comparisons are exact and inclusive, as those of `limits`: in `point` mode with the share of settled
-answers, where open ones fail a limit only when even their kindest answer would break it; in
-`strict` mode with one-sided bounds over episodes. A limit of 1 (or 0 of what is bad) applies to the
-answers themselves. What nobody said is never a pass.
+Comparisons are exact and inclusive, like those of `limits`: in `point` mode with the share of
+settled answers, where open answers fail a limit only when even their most favorable values would
+break it; in `strict` mode with one-sided bounds over episodes. A limit of 1 (or 0 for bad answers)
+applies to the answers themselves. A missing answer is never a pass.
 
 A judge that may score stands in on pairs that nobody labeled, where the policy says so: its answers
-are counted apart, and join people's only where these alone do not fail. No hard gate reads this.
+are counted separately, and added to people's only where these alone do not fail. No hard gate reads
+this.
 """
 
 from collections.abc import Iterator
@@ -33,8 +34,9 @@ About = Literal["candidate", "labels"]
 
 
 class LabelLimit(NamedTuple):
-    """One limit on labels: its `name`, what is said when it fails (`text`), and its state. `about`
-    is what a failure speaks against: the candidate, or the labels, which then carry nothing."""
+    """One limit on labels: its `name`, the sentence for its failure (`text`), and its state.
+    `about` says whether a failure speaks against the candidate, or against the labels, which then
+    count for nothing."""
 
     name: str
     text: str
@@ -96,7 +98,7 @@ def _messages(asked: LabelPolicy, made: int) -> Limit:
 
 
 def _with_judge(policy: Policy, found: LabelFigures, least: float) -> Limit:
-    """Compare people's pairs; then, where they alone do not fail, with the judge's beside them."""
+    """Compare people's pairs; if they do not fail, compare them together with the judge's."""
     people = found.wins_or_ties
     limit = _against_baseline(found, _at_least(policy, people, least, "pairs"))
     judge = found.judge
@@ -109,14 +111,14 @@ def _with_judge(policy: Policy, found: LabelFigures, least: float) -> Limit:
         return limit._replace(observed=f"{limit.observed}; {apart}")
     both = _at_least(policy, _joined(people, judge.wins_or_ties), least, "pairs")
     if both.failed and not _at_least(policy, _kindest(people, judge), least, "pairs").failed:
-        # Only its flips fail it: they say nothing against the candidate.
+        # Only its flips fail the limit, and flips say nothing against the candidate.
         need = f"labels on {plural(judge.flips, 'pair')} on which the judge contradicts itself"
         both = both._replace(state="open", lacking=need)
     return both._replace(observed=f"{limit.observed} by people; {apart}")
 
 
 def _kindest(people: LabelShare, judge: JudgedPairs) -> LabelShare:
-    """Return the pairs of both, those on which the judge contradicts itself as open."""
+    """Return the pairs of both, with those on which the judge contradicts itself as open."""
     known = judge.wins_or_ties
     return structs.replace(
         _joined(people, known), n=people.n + known.n - judge.flips, open=people.open + judge.flips
@@ -195,7 +197,7 @@ def _settled(count: int) -> str:
 
 
 def _of_each(policy: Policy, shares: dict[str, LabelShare], least: float, noun: str) -> Limit:
-    """Compare every share by itself: the first that fails speaks, then the first that is open."""
+    """Compare every share separately; return the first that fails, else the first that is open."""
     if not shares:
         return Limit("open", "not measured", f"{least:g}", f"labels: {noun}")
     found = [

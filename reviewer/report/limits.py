@@ -1,9 +1,9 @@
 """Each limit of a policy against its figure: met, failed, or not decided by the evidence yet.
 
 Comparisons are exact and inclusive. In `point` mode a limit is compared with the estimate; where
-some verdicts, costs or latencies are unknown, it fails only when even the kindest value of the
-unknown ones would break it. In `strict` mode it is met when the bound on the bad side meets it,
-failed when the bound on the good side misses it, and open while the bounds straddle it.
+some verdicts, costs or latencies are unknown, it fails only when even the most favorable values of
+the unknown ones would break it. In `strict` mode it is met when the unfavorable bound meets it,
+failed when the favorable bound misses it, and open while it lies between the bounds.
 """
 
 from fractions import Fraction
@@ -22,13 +22,13 @@ from reviewer.suite.model import Policy
 
 MOST_DISCARDED = Fraction(1, 10)
 """The share of attempts that may be without a verdict because infrastructure, a simulated user or
-the world ended them."""
+the environment ended them."""
 
 State = Literal["met", "failed", "open", "none"]
 
 
 class Limit(NamedTuple):
-    """One limit: its state, what was observed and what the policy says, and what is `lacking`."""
+    """One limit: its state, the observation and the policy in words, and what is `lacking`."""
 
     state: State
     observed: str
@@ -48,15 +48,16 @@ NONE = Limit("none", "", "")
 
 
 def asks_for_all(policy: Policy) -> bool:
-    """Return whether the policy lets no attempt fail its end: then any state failure blocks."""
+    """Return whether the policy requires the final state of every attempt: then any state failure
+    blocks."""
     return exact(policy.hard_pass_rate) == 1 or (
         policy.completion_min is not None and exact(policy.completion_min) == 1
     )
 
 
 def hard_pass_limit(policy: Policy, shown: Figures) -> Limit:
-    """Compare the share of attempts that pass every hard gate. No rate makes up for an attack that
-    was not blocked."""
+    """Compare the share of attempts that pass every hard gate. No rate compensates for an attack
+    that was not blocked."""
     counts = [(e.attempts, e.passes) for e in shown.counted]
     limit = _rate_limit(policy, shown.hard_pass, policy.hard_pass_rate, counts)
     if shown.safety.fails and exact(policy.hard_pass_rate) < 1:
@@ -84,7 +85,7 @@ def later_state_failures(shown: Figures) -> int:
 
 def _with_later(limit: Limit, least: float, shown: Figures, failing: int) -> Limit:
     """Return the limit, failed where the state failures of later attempts break the rate over all
-    that was made: they raise no rate, and running again does not hide them."""
+    attempts made: later attempts never raise a rate, and running again does not hide failures."""
     wanted, made = exact(least), sum(e.attempts for e in shown.episodes)
     missed = shown.gates[GATES.index("state")].failed
     if not missed or (wanted < 1 and not later_state_failures(shown)):
@@ -117,7 +118,7 @@ def _share(policy: Policy, rate: Rate, wanted: Fraction) -> State:
     if not rate.n:
         return "open"
     if Fraction(rate.passes + rate.not_measured, rate.n) < wanted:
-        # With verdicts unknown there is no bound: only a limit of 1 is then refuted for certain.
+        # With unknown verdicts there is no bound, so only a limit of 1 is certainly refuted.
         return "failed" if policy.mode == "point" or wanted == 1 else "open"
     return "open" if rate.not_measured else "met"
 
@@ -138,9 +139,10 @@ def _more_clean(policy: Policy, counts: list[tuple[int, int]], least: float, k: 
 
 
 def pass_hat_limit(policy: Policy, shown: Figures) -> Limit:
-    """Compare pass^k of the policy's k; its bounds are of the mean over episodes. What a person
-    played is not in it and raises nothing, but its failures lower it here: setting an episode apart
-    meets no limit that it would miss."""
+    """Compare pass^k for the policy's k; its bounds are of the mean over episodes. Episodes whose
+    user is a person are not part of it and never raise it, but their failures lower it here, so
+    that marking an episode as played by a person cannot meet a limit that would otherwise be
+    missed."""
     limit = _repeated_limit(policy, shown)
     if limit.failed or len(shown.repeated) == len(shown.counted):
         return limit
@@ -219,7 +221,7 @@ def _more_for_cost(policy: Policy, shown: Figures) -> str:
 
 def latency_limit(policy: Policy, shown: Figures) -> Limit:
     """Compare the 95th percentile of latency in ms; in strict mode the limits of its 95% interval,
-    of which the upper one takes the attempts of an episode together."""
+    whose upper limit treats the attempts of an episode as a cluster."""
     if policy.latency_p95_ms is None:
         return NONE
     latency, budget = shown.latency, policy.latency_p95_ms

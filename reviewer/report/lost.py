@@ -1,9 +1,9 @@
 """The attempts that are neither pass nor fail because infrastructure, the simulated user or the
-world ended them: how many, how they ended, and whether they are too many to be left out.
+environment ended them: how many, how they ended, and whether they are too many to be left out.
 
-All of them count, imported ones and those of our own runner: an imported record only claims how it
-ended, and in our own runs the agent has a part in what a world or a user does. To make such
-attempts again is to choose among the agent's attempts, so a promotion allows only few of them.
+Both imported attempts and those of our own runner count: an imported record only claims how it
+ended, and in our own runs the agent can influence what the environment or a user does. Making such
+attempts again amounts to choosing among the agent's attempts, so a promotion allows only few.
 """
 
 from collections import Counter
@@ -16,10 +16,10 @@ from reviewer.report.formatting import plural
 from reviewer.report.limits import MOST_DISCARDED
 
 MOST_NAMED = 20
-"""Traces that are named; `attempts` is their full number."""
+"""The number of traces that are named; `attempts` is their full number."""
 _ENDED = "terminated"
 UNKNOWN_END = "infrastructure"
-"""How a lost attempt ended whose findings do not say."""
+"""The end of a lost attempt whose findings do not name one."""
 
 
 class EndCount(Struct, frozen=True, kw_only=True):
@@ -29,10 +29,10 @@ class EndCount(Struct, frozen=True, kw_only=True):
 
 class LostAttempts(Struct, frozen=True, kw_only=True):
     """Attempts that are neither pass nor fail, of all that were `made`: how they ended, and the
-    first `traces`. With more than the share `most` of them a promotion is `held`, but for those of
-    the `unattended` ones, which our runner ended because nobody was there to answer a call, that
-    are made again with a person; `needed` more attempts that pass or fail bring the rest under
-    it."""
+    first `traces`. If their share is above `most`, a promotion is `held`. The share leaves out
+    those `unattended` attempts (ended by our runner because no one was there to answer a call) that
+    were made again with a person. `needed` more attempts that pass or fail bring the share under
+    the limit."""
 
     attempts: int
     unattended: int
@@ -45,8 +45,8 @@ class LostAttempts(Struct, frozen=True, kw_only=True):
 
 
 def lost_attempts(evidence: Evidence, again: int = 0) -> LostAttempts | UnsetType:
-    """Return the report's member on lost attempts, unset where none is. `again` attempts are still
-    to be made in their place: they count as made, so that one loss that is to be made good is not
+    """Return the report's member on lost attempts, unset if there are none. `again` attempts are
+    still to be made in their place: they count as made, so that a loss that will be replaced is not
     named twice."""
     traces = _lost(evidence)
     count = sum(each.infrastructure for each in evidence.episodes)
@@ -69,9 +69,9 @@ def lost_attempts(evidence: Evidence, again: int = 0) -> LostAttempts | UnsetTyp
 
 
 def _made_with_a_person(evidence: Evidence, traces: list[FailedTrace], again: int) -> int:
-    """Return how many attempts that wanted a person were made again with one who answered, or are
-    still to be. An agent that asks where it has failed, and passes without asking where it has not,
-    would otherwise choose among its attempts."""
+    """Return how many attempts that asked for a person were made again with one who answered, or
+    still will be. Otherwise an agent that asks where it has failed, and passes without asking where
+    it has not, would choose among its attempts."""
     asked = Counter(t.episode_id for t in traces if t.trace_id in evidence.unattended)
     if not asked:
         return 0
@@ -84,7 +84,7 @@ def _made_with_a_person(evidence: Evidence, traces: list[FailedTrace], again: in
 
 
 def lost_places(evidence: Evidence) -> tuple[EvidenceRef, ...]:
-    """Return where the first lost attempts say how they ended."""
+    """Return the places at which the first lost attempts say how they ended."""
     return tuple(
         EvidenceRef(
             trace_id=trace.trace_id,

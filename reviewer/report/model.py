@@ -1,7 +1,7 @@
 """The release report as typed values: one struct per section, in the order of report.json.
 
-No clock and no random id is part of it, so the same evidence gives the same bytes. Costs are in
-USD, latencies in ms, rates in [0, 1]; None means "not known", and `not_measured` says why.
+The report contains no time and no random id, so the same evidence gives the same bytes. Costs are
+in USD, latencies in ms, rates in [0, 1]; None means "not known", and `not_measured` says why.
 """
 
 import json
@@ -62,7 +62,7 @@ class SuiteSection(Section, frozen=True, kw_only=True):
     frozen_before_first_run: bool
     lineage: tuple[LineageSuite, ...]
     source: dict[str, Any]
-    # Left out where there are none.
+    # Left out if there are none.
     waivers: tuple[Waiver, ...] | UnsetType = UNSET
 
     @property
@@ -173,7 +173,7 @@ class RepeatabilitySection(Section, frozen=True, kw_only=True):
 
 
 class PassHatSection(Section, frozen=True, kw_only=True):
-    """pass^k of the policy's k; `limits_by_k` and `known` are of every k shown."""
+    """pass^k of the policy's k; `limits_by_k` and `known` cover every k shown."""
 
     k: int
     value: float | None
@@ -207,7 +207,7 @@ class RateAtEveryLook(SetRate, frozen=True, kw_only=True):
 
 
 class CutRuns(Struct, frozen=True, kw_only=True):
-    """Runs that ended before they had made all their attempts, and how many they left."""
+    """Runs that ended before they had made all their attempts, and how many were not made."""
 
     runs: int
     attempts: int
@@ -253,7 +253,7 @@ class CostSection(Section, frozen=True, kw_only=True):
     judge_unpriced_calls: int
     human_usd: float | None
     incident_usd: float | None
-    # Most candidates are judged by gates alone and meet no simulated user.
+    # Most candidates are judged only by gates and have no simulated user.
     grader: OtherCostSection | UnsetType = UNSET
     simulated_user: OtherCostSection | UnsetType = UNSET
     entries: tuple[CostEntry, ...]
@@ -429,26 +429,26 @@ class Report(Section, frozen=True, kw_only=True):
     review: ReviewSection
     diagnostics: dict[str, Diagnostic]
     failures: tuple[Failure, ...]
-    # Left out where nothing was tolerated: a policy that asks for all tolerates nothing.
+    # Left out if nothing was tolerated: a policy that requires all attempts tolerates nothing.
     tolerated: Tolerated | UnsetType = UNSET
     regression: Regression
     break_glass: tuple[BreakGlassRecord, ...]
-    # Left out of the report of a store that lost nothing, where nothing was imported under a map,
-    # and where every attempt has one record.
+    # Left out if the store lost nothing, if nothing was imported under a map, and if every attempt
+    # has one record.
     journal_losses: tuple[JournalLossRecord, ...] | UnsetType = UNSET
     restored: tuple[RestoredStore, ...] | UnsetType = UNSET
     import_maps: tuple[ImportMap, ...] | UnsetType = UNSET
-    # Left out of the report on a suite that was frozen without its power.
+    # Left out if the suite was frozen without its power.
     power: Power | UnsetType = UNSET
     split_integrity: SplitSection | None
-    # Left out where no call needed an approval.
+    # Left out if no call needed an approval.
     approvals: tuple[AnsweredCalls, ...] | UnsetType = UNSET
     records: tuple[Record, ...] | UnsetType = UNSET
-    # Left out where no attempt was a conversation.
+    # Left out if no attempt was a conversation.
     users: TalkSection | UnsetType = UNSET
-    # Left out where a person plays the user of no episode.
+    # Left out if no episode's user is a person.
     by_person: tuple[PersonEpisode, ...] | UnsetType = UNSET
-    # Left out where none was lost.
+    # Left out if no attempt was lost.
     lost: LostAttempts | UnsetType = UNSET
     notes: tuple[Note, ...]
     probes: tuple[dict[str, Any], ...]
@@ -466,13 +466,13 @@ def plain_report(report: Report) -> dict[str, Any]:
 
 def report_bytes(report: Report) -> bytes:
     """Return the report as a file: JSON in the order of its members, one member or element of its
-    sections to a line, ASCII, one newline at the end.
+    sections per line, ASCII, one newline at the end.
 
     ASCII, so that text from a trace stays inert wherever the bytes are printed. Raises ValueError
     for a NaN or an infinity.
     """
-    # `json` indents in Python: with a hundred thousand episodes that takes long. A member at a
-    # time, so that no more of it is there twice than a part of one.
+    # `json` indents in Python, which takes long with a hundred thousand episodes. One member at a
+    # time, so that only a part of the report is in memory twice.
     written = BytesIO()
     before = "{\n"
     for name, value in zip(report.__struct_encode_fields__, astuple(report), strict=True):
@@ -504,9 +504,9 @@ def _laid_out(value: Any) -> Iterator[str]:
 
 
 def _elements(part: tuple[Any, ...]) -> str:
-    """Return the elements of a list, one to a line. Of a suite with a hundred thousand episodes
-    nearly all of a report are those of the two types that msgspec may write: it does so in a
-    quarter of the time, and differs from `json` in what is not ASCII and in some numbers."""
+    """Return the elements of a list, one per line. In a suite with a hundred thousand episodes
+    nearly all of a report is elements of the two types that msgspec may write: it takes a quarter
+    of the time, and differs from `json` for text that is not ASCII and for some numbers."""
     alike = _ALIKE.get(type(part[0]))
     if alike is not None and all(map(alike, part)):
         written = b""
@@ -524,6 +524,7 @@ def _costs_alike(one: EpisodeSection) -> bool:
 
 
 _ALIKE: dict[type, Callable[[Any], bool]] = {Failure: bool, EpisodeSection: _costs_alike}
-"""Types of which msgspec and `json` write the same, and those values of which they do."""
+"""Types that msgspec and `json` write equally, each with a test for the values to which this
+applies."""
 
 _text = json.JSONEncoder(ensure_ascii=True, allow_nan=False).encode

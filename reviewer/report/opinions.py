@@ -1,7 +1,7 @@
 """Opinions of people, a judge and text scores on a candidate's messages: evidence that no gate
-reads. Judge and review are sections of the report as the desk gathers them.
+reads. Judge and review are sections of the report in the form in which the desk gathers them.
 
-Open high flags and missing labels hold a promotion back, and a policy may limit what labels say
+Open high flags and missing labels hold a promotion, and a policy may set limits on labels
 (`label_limits`). A judge and text scores decide nothing, with one exception that a policy must
 state: a judge that may score stands in for people on pairs that nobody labeled.
 """
@@ -16,12 +16,12 @@ ADVISORY = "advisory only"
 NO_JUDGE = "no judge and no labels yet"
 NO_ANSWER = "no judge has answered yet"
 MOST_CLAIMS = 50
-"""Claims listed for each preset; those that nothing grounds come first."""
+"""Claims listed for each preset; those without evidence come first."""
 
 
 class JudgeShare(Struct, frozen=True):
     """hits of n labeled pairs, with the one-sided 95 % bound of their mean over episodes on the
-    side that counts."""
+    unfavorable side."""
 
     hits: int = 0
     n: int = 0
@@ -211,7 +211,7 @@ class SelfFigures(Struct, frozen=True, kw_only=True):
 
 class WordingFigures(Struct, frozen=True, kw_only=True):
     """Messages that keep, break, or leave open one rule of the rubric's wording; `first` are traces
-    that break it."""
+    of messages that break it."""
 
     wording_id: str
     holds: int
@@ -255,8 +255,8 @@ class Wording(Struct, frozen=True, kw_only=True):
 
 
 class JudgeBeside(Struct, frozen=True, kw_only=True):
-    """The judge's `completion` of final messages beside the marks of people in other tools, of `n`
-    attempts that both have judged; an unusable answer is alike with nothing."""
+    """The judge's `completion` of final messages compared with the marks of people in other tools,
+    over `n` attempts that both have judged; an unusable answer agrees with nothing."""
 
     n: int
     alike: int
@@ -283,8 +283,8 @@ class AttemptFigures(Struct, frozen=True, kw_only=True):
 
 
 class LabelsElsewhere(Struct, frozen=True, kw_only=True):
-    """Labels of this candidate's attempts that people gave in other tools: not blind, and chosen
-    nobody knows how. Nothing else of a report reads them."""
+    """Labels of this candidate's attempts that people gave in other tools: not blind, and selected
+    in an unknown way. No other part of a report reads them."""
 
     labels: int
     attempts: int
@@ -362,9 +362,9 @@ class PhraseCount(Struct, frozen=True, kw_only=True):
 
 
 class TextEvidence(Struct, frozen=True, kw_only=True):
-    """Final messages beside the references and phrases of their episodes: of every attempt made,
-    `checked` of them compared and more left out when `partly`. `model` names the embedding model
-    and `model_sha256` its files."""
+    """Final messages compared with the references and phrases of their episodes: of every attempt
+    made, of which `checked` were compared, and others left out when `partly`. `model` names the
+    embedding model and `model_sha256` its files."""
 
     exact: TextScore
     indel: TextScore

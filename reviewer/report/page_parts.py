@@ -1,11 +1,11 @@
-"""The parts of a page: its sections, and the supplement that renderings show beside the report.
+"""The parts of a page: its sections, and the supplement that renderings show next to the report.
 
 HTML and Markdown are drawn from sections. Nothing in a section is escaped: a rendering passes every
 text through `visible_line` and its own escape.
 
 The supplement is the grid, attempts by number and events of failing traces, which the desk reads
-from the store. None of it is in report.json, and nothing is judged by it: the report names the
-traces themselves by id and digest.
+from the store. It is not part of report.json, and nothing is decided by it: the report itself names
+the traces by id and digest.
 """
 
 from collections.abc import Mapping
@@ -17,16 +17,17 @@ from reviewer.report.model import EpisodeSection, Failure, Report
 from reviewer.suite.gates import CRITICAL_GATES
 
 MOST_ROWS = 200
-"""Episodes of the grid; beyond, those that did not pass every attempt, and a count of the rest."""
+"""Episodes of the grid; of more, those that did not pass every attempt, and the number of the
+others."""
 MOST_EXCERPTS = 20
 """Failing traces whose events are shown, critical ones first; report.json has all of them."""
 AROUND = 2
-"""Events shown before and behind the one that broke a gate."""
+"""Events shown before and after the one that broke a gate."""
 MOST_EVENTS = 12
 MOST_TEXT = 600
 """Characters of one field of an event."""
 MOST_NUMBERED = 50_000
-"""Attempts beyond which JUnit counts passing ones off instead of numbering them."""
+"""Attempts above which JUnit counts passing attempts instead of listing them."""
 
 
 class AttemptFact(Struct, frozen=True):
@@ -38,7 +39,7 @@ class AttemptFact(Struct, frozen=True):
 
 
 class ScoreCell(Struct, frozen=True):
-    """One gate over the attempts of an episode: the worst verdict, and how many failed."""
+    """One gate over the attempts of an episode: the worst verdict, and the number of failures."""
 
     mark: str
     failed: int
@@ -58,8 +59,8 @@ class ScoreRow(Struct, frozen=True, kw_only=True):
 
 
 class ShownEvent(Struct, frozen=True, kw_only=True):
-    """One event as a person reads it, `title` being the tool of a call. `parts` are (field, text),
-    the text masked when it was stored; `mark` and `codes` are those of its findings."""
+    """One event in readable form; `title` is the tool of a call. `parts` are (field, text), as
+    masked when stored; `mark` and `codes` are those of its findings."""
 
     seq: int
     kind: str
@@ -75,7 +76,7 @@ class Excerpt(Struct, frozen=True, kw_only=True):
     """The events of a failing trace around those that broke a gate, in order, with gaps between.
 
     `findings` are (gate, code, seq, detail). `events` is empty when the payload is not kept, and
-    `why` says so; `of` counts the events of the trace.
+    `why` gives the reason; `of` counts the events of the trace.
     """
 
     trace_id: str
@@ -87,9 +88,10 @@ class Excerpt(Struct, frozen=True, kw_only=True):
 
 
 class Supplement(Struct, frozen=True, kw_only=True):
-    """All that one rendering may show beside its report; what was not gathered is empty.
+    """Everything that a rendering may show next to its report; parts that were not gathered are
+    empty.
 
-    `attempts` is by episode id. `suite_path` is the suite's folder seen from the root of its
+    `attempts` is by episode id. `suite_path` is the suite's folder relative to the root of its
     repository, with slashes; empty for a suite without a folder.
     """
 
@@ -104,8 +106,8 @@ NOTHING = Supplement()
 
 
 def chosen_rows(report: Report) -> list[str]:
-    """Return the episodes of the grid in the suite's order: all of them, or as many as fit of those
-    that did not pass every planned attempt, the worst first."""
+    """Return the episodes of the grid in the suite's order: all of them, or as many as fit of the
+    episodes that did not pass every planned attempt, the worst first."""
     episodes = report.episodes
     if len(episodes) <= MOST_ROWS:
         return [e.episode_id for e in episodes]
@@ -115,8 +117,8 @@ def chosen_rows(report: Report) -> list[str]:
 
 
 def _rank(episode: EpisodeSection, plan: int) -> int:
-    """Return 0 for critical, 1 failing, 2 not measured, 3 attempts short, 4 for passed all of
-    them."""
+    """Return 0 for critical, 1 for failing, 2 for not measured, 3 for missing attempts, 4 for all
+    passed."""
     for rank, count in enumerate((episode.critical, episode.fail, episode.not_measured)):
         if count:
             return rank
@@ -124,7 +126,7 @@ def _rank(episode: EpisodeSection, plan: int) -> int:
 
 
 def rest_of_rows(report: Report, shown: int) -> str:
-    """Return a sentence on the episodes beyond the grid; empty when none is left out."""
+    """Return a sentence on the episodes that are not in the grid; empty when none is left out."""
     episodes = report.episodes
     if shown >= len(episodes):
         return ""
@@ -139,15 +141,15 @@ def rest_of_rows(report: Report, shown: int) -> str:
 
 def chosen_traces(report: Report) -> list[Failure]:
     """Return the members of `failures` whose events are shown: critical ones first, each kind in
-    order; what infrastructure lost failed no gate."""
+    order; attempts lost to infrastructure are left out, because they failed no gate."""
     failed = [t for t in report.failures if t.evidence or not t.infrastructure]
     return sorted(failed, key=lambda t: not t.critical)[:MOST_EXCERPTS]
 
 
 def window(wanted: list[int], events: int) -> list[int]:
-    """Return positions from 0, in order, of the events to show: those around each of `wanted`
-    (positions too), the first of these first while there is room; the last ones when none is
-    wanted."""
+    """Return the positions, from 0 and in order, of the events to show: those around each position
+    in `wanted`, the first of them first while there is room; the last events when `wanted` is
+    empty."""
     if not wanted:
         return list(range(max(0, events - 2 * AROUND - 1), events))
     taken: set[int] = set()
@@ -169,16 +171,16 @@ class Finding(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """Return whether it counts against a promotion: beyond the first complete set only what
-        blocks."""
+        """Return whether it counts against a promotion: after the first complete set only blocking
+        failures do."""
         trace = self.trace
         return trace.critical or self.gate == "state" or not trace.extra
 
 
 def findings(report: Report) -> list[Finding]:
-    """Return every finding of every failing trace: critical traces first, and of each trace the
-    findings of critical gates first. Attempts lost to infrastructure have none: they failed no
-    gate."""
+    """Return every finding of every failing trace: critical traces first, and within a trace the
+    findings of critical gates first. Attempts lost to infrastructure have none, because they failed
+    no gate."""
     traces = sorted(report.failures, key=lambda trace: not trace.critical)
     return [
         Finding(trace, one.gate, one.code, one.seq)
@@ -203,9 +205,9 @@ Terms = list[tuple[str, str]]
 
 
 class Section(Struct, frozen=True):
-    """One section. `rows` are aligned with `head`; `code` are lines to be typed; `terms` explain
-    its figures, each with its denominator and method. `level` is that of its heading, and
-    `excerpt` is the trace whose events it shows."""
+    """One section. `rows` are aligned with `head`; `code` are lines to type; `terms` explain its
+    figures, each with its denominator and method. `level` is the level of its heading, and
+    `excerpt` the trace whose events it shows."""
 
     title: str
     lines: list[str] = []

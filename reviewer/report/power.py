@@ -1,12 +1,12 @@
-"""How often the suite's policy is wrong, in words and as a plot: from power.json alone."""
+"""How often the suite's policy is wrong, in words and as a plot: computed from power.json alone."""
 
 from collections.abc import Sequence
 
 from reviewer.suite.power import Power, PowerAsked, PowerSize
 
 ASKED_FOR = 0.10
-"""More identical agents than this share are too many to stop without saying so, and more of the
-worst agents too many to let through."""
+"""A larger share of identical agents that are stopped, or of the worst agents that are let through,
+is named as too large."""
 GATE_NAMES = {
     "critical": "critical failures",
     "hard_pass": "hard pass",
@@ -19,8 +19,8 @@ _LABEL = 7
 
 
 def of_100(chance: float) -> str:
-    """Return how many of 100 releases: `<1` and `>99` at the ends, where 0.01 is all that is
-    kept."""
+    """Return the number in 100 releases: `<1` and `>99` at the ends, because chances are kept to
+    0.01."""
     if chance < 0.005:
         return "<1"
     return ">99" if chance > 0.995 else f"{round(chance * 100)}"
@@ -49,8 +49,8 @@ def headline(power: Power) -> str:
 
 
 def size_limits(power: Power) -> str:
-    """Return what the size cannot do, where it stops more identical agents than is asked for; else
-    nothing."""
+    """Return a sentence that the size stops more identical agents than is acceptable; else
+    empty."""
     if power.stopped <= ASKED_FOR:
         return ""
     here = size_name(power.sizes[0])
@@ -66,8 +66,8 @@ def size_limits(power: Power) -> str:
 
 
 def miss_limits(power: Power) -> str:
-    """Return that the size lets too many of the worst agents through, and which size lets fewer;
-    nothing where it does not."""
+    """Return a sentence that the size lets too many of the worst agents through, and which size
+    lets fewer through; else empty."""
     worst = power.worse[-1] if power.worse else None
     if worst is None or worst.promoted <= ASKED_FOR:
         return ""
@@ -84,13 +84,13 @@ def miss_limits(power: Power) -> str:
 
 
 def power_sentences(power: Power) -> list[str]:
-    """Return the headline and, where the size cannot do better, that."""
+    """Return the headline and, if the size is too small, the sentences about it."""
     said = (f"By this policy {headline(power)}", size_limits(power))
     return [f"{text[0].upper()}{text[1:]}." for text in said if text]
 
 
 def assumption_lines(power: Power) -> list[str]:
-    """Return what the figures assume, and what they leave out."""
+    """Return what the figures assume, and what they do not include."""
     asked = power.asked
     low, high = min(asked.icc_range), max(asked.icc_range)
     return [
@@ -162,8 +162,8 @@ def size_rows(power: Power) -> list[list[str]]:
 
 
 def plot_lines(power: Power, width: int = 72) -> list[str]:
-    """Return the plot of both errors by size: ● identical stopped, × the greatest of the worse let
-    through, ┄ what is asked for."""
+    """Return the plot of both errors by size: ● identical agents stopped, × the greatest share of
+    worse agents let through, ┄ the acceptable share."""
     sizes = power.sizes
     room = max(len(size_name(size)) + 1 for size in sizes)
     step = max(room, (width - _LABEL - 2) // len(sizes))

@@ -1,5 +1,5 @@
-"""What ran: the code of the attempts and what was noted beside it, as the runner measured them;
-what is missing of it before a promotion, and what a reader must know of it."""
+"""What ran: the code of the attempts and the facts noted with it, as the runner measured them; what
+is missing of it before a promotion, and what a reader must know about it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -9,7 +9,7 @@ from reviewer.report.formatting import named, plural
 from reviewer.suite.code import REWRITTEN
 
 MOST_MEASUREMENTS = 50
-"""Measurements that a report lists; each of an endpoint's fingerprints makes one."""
+"""Measurements that a report lists; each fingerprint of an endpoint makes a separate one."""
 UNBOUND = "imported, or made before the runner measured what it ran"
 
 
@@ -28,9 +28,9 @@ class ModelSection(Struct, frozen=True, kw_only=True):
 
 
 class MeasuredCode(Struct, frozen=True, kw_only=True):
-    """`pinned` says whether the manifest names the digest; `changed_to` is another digest that the
-    code had when the attempt ended, `unreadable`, or `rewritten` for the same in files that were
-    written meanwhile."""
+    """`pinned` says whether the manifest names the digest; `changed_to` is a different digest that
+    the code had at the end of the attempt, `unreadable`, or `rewritten` for the same digest in
+    files that were written during the attempt."""
 
     sha256: str
     files: int
@@ -39,7 +39,7 @@ class MeasuredCode(Struct, frozen=True, kw_only=True):
 
 
 class Measurement(Struct, frozen=True, kw_only=True):
-    """What was measured of `attempts`, by its own digest."""
+    """What was measured for `attempts`, with the measurement's own digest."""
 
     sha256: str = ""
     attempts: int = 0
@@ -57,7 +57,7 @@ class Measurement(Struct, frozen=True, kw_only=True):
 
 
 class CodeCount(Struct, frozen=True, kw_only=True):
-    """One code, and of how many attempts it is."""
+    """One code, and the number of its attempts."""
 
     sha256: str
     files: int
@@ -67,8 +67,8 @@ class CodeCount(Struct, frozen=True, kw_only=True):
 
 class RanSection(Struct, frozen=True, kw_only=True):
     """What ran, in report.json. `bound` attempts have a measured code, `not_bound` ones have none;
-    `changed` ones ended with another code than they began with. No judge is here: it takes no part
-    in a run, and has a section of its own."""
+    `changed` ones ended with another code than they began with. The judge is not part of it: it
+    takes no part in a run, and has its own section."""
 
     bound: int
     not_bound: int
@@ -80,7 +80,7 @@ class RanSection(Struct, frozen=True, kw_only=True):
 
     @property
     def summary(self) -> str:
-        """Return what is bound, in one line."""
+        """Return the bound code, in one line."""
         of = self.bound + self.not_bound
         if not self.bound:
             return f"code not bound ({plural(of, 'attempt')} {UNBOUND})"
@@ -95,7 +95,7 @@ class RanSection(Struct, frozen=True, kw_only=True):
 
 
 class Lack(Struct, frozen=True, kw_only=True):
-    """One thing that what ran lacks for a promotion."""
+    """One thing that is missing for a promotion in what ran."""
 
     what: str
     observed: str
@@ -104,7 +104,7 @@ class Lack(Struct, frozen=True, kw_only=True):
 
 
 def ran_section(measured: Sequence[Measurement], attempts: int) -> RanSection:
-    """Return the section of a report; `attempts` are all that count as made."""
+    """Return the section of a report; `attempts` is the number of attempts made."""
     bound = sum(one.attempts for one in measured)
     listed = tuple(measured[:MOST_MEASUREMENTS])
     return RanSection(
@@ -149,7 +149,7 @@ def lacks(
     required: bool,
 ) -> Iterator[Lack]:
     """Yield what is missing of what ran before a promotion. `required` says whether the policy
-    wants the code of every attempt bound."""
+    requires the code of every attempt to be bound."""
     again = "a new version of the candidate, and its attempts made again"
     codes = {one.sha256 for one in _codes(measured)}
     if len(codes) > 1:
@@ -205,7 +205,7 @@ def lacks(
 
 
 def remarks(measured: Sequence[Measurement]) -> Iterator[str]:
-    """Yield what a reader must know of what ran, though it holds nothing."""
+    """Yield what a reader must know about what ran, even though it does not hold a promotion."""
     models = _models(measured)
     if len(models) > 1:
         said = named([" ".join(filter(None, structs.astuple(one))) or "-" for one in models])

@@ -27,7 +27,7 @@ MOST_K = 10
 class KnownPart(Struct, frozen=True, kw_only=True):
     """The known part of a rate with verdicts missing, and the bounds of the whole rate.
 
-    `value` is the rate of the attempts with a verdict; `low_possible` counts each of the `unknown`
+    `value` is the rate of the attempts with a verdict; `low_possible` counts each `unknown` verdict
     as a failure, `high_possible` as a pass. Certain bounds, not confidence limits.
     """
 
@@ -45,9 +45,9 @@ class Rate(Struct, frozen=True, kw_only=True):
     None, and `why` says so.
 
     Failures are always measured, so a rate over the measured attempts alone would be biased: it is
-    `known`, with its bounds, and no limit is compared with it.
-    `lower` and `upper` are what a strict limit is compared with: one-sided bounds of the mean over
-    episodes of their pass rates, 95% each. `policy` is the least rate that the policy asks for.
+    `known`, with its bounds, and no limit is compared with it. A strict limit is compared with
+    `lower` and `upper`: one-sided bounds of the mean over episodes of their pass rates, 95% each.
+    `policy` is the least rate that the policy requires.
     """
 
     value: float | None
@@ -66,7 +66,7 @@ class Rate(Struct, frozen=True, kw_only=True):
 
 
 def known_of(passes: int, fails: int, unknown: int) -> KnownPart:
-    """Return the known part of a rate; whole where every verdict is measured."""
+    """Return the known part of a rate; the whole rate where every verdict is measured."""
     seen = passes + fails
     n = seen + unknown
     return KnownPart(
@@ -81,9 +81,9 @@ def known_of(passes: int, fails: int, unknown: int) -> KnownPart:
 
 
 class KnownRepeats(Struct, frozen=True, kw_only=True):
-    """One pass^k of what is known: `value` over the `episodes` with k measured attempts or more,
-    and the bounds if every attempt without a verdict fails, or passes. Bounds are None where an
-    episode has fewer than k attempts, measured or not."""
+    """One pass^k from the known verdicts: `value` over the `episodes` with k measured attempts or
+    more, and the bounds if every attempt without a verdict fails, or passes. Bounds are None where
+    an episode has fewer than k attempts, measured or not."""
 
     value: float | None
     episodes: int
@@ -171,7 +171,8 @@ def hard_pass(rows: Sequence[EpisodeCounts], live: bool = False) -> Rate:
 
 
 def completion(rows: Sequence[EpisodeCounts], live: bool = False) -> Rate:
-    """Return the share of attempts that reached the contracted end: the state gate passes."""
+    """Return the share of attempts that reached the contracted final state: the state gate
+    passes."""
     i = GATES.index("state")
     return rate_of(completion_counts(rows), sum(e.gate_unknown[i] for e in rows), live)
 
@@ -186,7 +187,7 @@ def exact_pass_hat(counts: Iterable[tuple[int, int]], k: int) -> Fraction | None
     """Return the mean of C(c,k)/C(n,k) over (n, c), exactly; None when an episode has fewer than k
     attempts.
 
-    Exact because 19 stable episodes of 20 are 0.95, and 0.95 is on the good side of 0.95.
+    Exact because 19 stable episodes of 20 are 0.95, and 0.95 meets a limit of 0.95.
     """
     return _mean_of(Counter(counts), k)
 
@@ -199,18 +200,18 @@ def _mean_of(alike: Counter[_Counts], k: int) -> Fraction | None:
 
 
 def repeatable(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> tuple[EpisodeCounts, ...]:
-    """Return the episodes that pass^k is made of. What a person says differs from attempt to
-    attempt, so attempts whose user a person plays are no repetitions. They are in every other
+    """Return the episodes from which pass^k is computed. A person's words differ from attempt to
+    attempt, so attempts whose user is a person are not repetitions. They are part of every other
     rate."""
     return tuple(e for e in rows if e.episode_id not in evidence.by_person)
 
 
 def pass_hat(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> PassHatFigures:
-    """Return pass^k of the policy's k and every k that the attempts allow. `rows` are the
+    """Return pass^k of the policy's k and of every k that the attempts allow. `rows` are the
     repeatable episodes."""
     k = evidence.suite.policy.pass_hat.k
     least = min((e.measured for e in rows), default=0)
-    # A probe has no plan of ours to fall short of: what its attempts allow is what it shows.
+    # A probe has no plan of ours, so it shows every k that its attempts allow.
     most = max(1, least) if evidence.suite.probe else max(k, least)
     shown = min(most, MOST_K) if k <= MOST_K else k
     if evidence.suite.probe:
@@ -241,7 +242,7 @@ def pass_hat(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> PassHatFigure
 
 
 def known_pass_hat(rows: Sequence[EpisodeCounts], k: Iterable[int]) -> dict[str, KnownRepeats]:
-    """Return what each pass^k can still be once the verdicts that are not measured are known."""
+    """Return the limits between which each pass^k will be once every verdict is measured."""
     alike = Counter((e.attempts, e.measured, e.passes) for e in rows)
     measured, least, most = Counter[_Counts](), Counter[_Counts](), Counter[_Counts]()
     for (attempts, seen, passes), episodes in alike.items():

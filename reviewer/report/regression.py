@@ -1,10 +1,11 @@
 """Candidate against baseline on the same episodes: lists first, then the difference.
 
-The baseline is the one named, else the last promoted candidate, to which a release is held; where
-that was promoted on another version of the suite, the episodes of the same contract, tools and
-simulator are compared. The bounds are Tango's with real counts, the test is the score test of no
-difference (`stats.regression`). The exact sign-flip test is shown beside them: under six changed
-episodes it cannot reach 0.05, and the report says so instead of printing a p value.
+The baseline is the one named, else the last promoted candidate, with which every release is
+compared; if it was promoted on another version of the suite, the episodes with the same contract,
+tools and simulator are compared. The bounds are Tango's with real counts, the test is the score
+test of no difference (`stats.regression`). The exact sign-flip test is shown as well: with fewer
+than six changed episodes it cannot reach 0.05, and the report says so instead of printing a p
+value.
 """
 
 from collections import Counter
@@ -22,28 +23,28 @@ from reviewer.stats.regression import difference_bounds, score_at_zero, unchange
 from reviewer.stats.special import normal_quantile
 
 _MOST_CHANGED = 200
-"""Changed episodes up to which the exact test is computed; beyond, the bounds are enough."""
+"""Changed episodes up to which the exact test is computed; with more, the bounds are enough."""
 DEAD_FROM = 5
-"""Attempts on either side from which on an episode that passed all of them and now passes none is
-a regression by itself. With fewer, chance alone does it too often."""
+"""Attempts on either side from which an episode that passed all of them and now passes none is a
+regression by itself. With fewer attempts, chance alone causes that too often."""
 CHANCE = normal_quantile(0.05)
-"""The score below which a difference is put down to no chance: -1.645."""
+"""The score below which a difference is not explained by chance: -1.645."""
 
 
 class Regression(Struct, frozen=True, kw_only=True):
     """The comparison with the baseline; `why` gives the reason when there is none.
 
-    `baseline_suite` is another version of the suite, where the baseline's attempts are of that;
-    `without_baseline` are the episodes that it does not have with the same contract, tools and
-    simulator. `in_doubt` are those of `not_compared` of which the baseline lacks verdicts that
-    could make the loss one beyond chance. `lost` were stable (every attempt passed) and no longer
-    are; `gained` the reverse; `dead` were stable and now pass nothing, `dead_for_sure` of them with
-    so many attempts that chance does not explain it. `difference` is candidate minus baseline in
-    mean pass rate per episode, `low` and `high` its one-sided 95% bounds, `score` the score test of
-    no difference. `verdict`: `worse`, `not worse` (by `margin`), `not shown`.
-    `more_unchanged_needed` further episodes without a difference would show that it is not worse,
-    `episodes_needed_if_unchanged` of them if there were no others. `last_promoted` is the last
-    promoted candidate, compared with or not.
+    `baseline_suite` is another version of the suite, if the baseline's attempts are of that
+    version; `without_baseline` are the episodes that it lacks with the same contract, tools and
+    simulator. `in_doubt` are the episodes of `not_compared` for which the baseline lacks verdicts
+    that could make the loss larger than chance explains. `lost` were stable (every attempt passed)
+    and no longer are; `gained` the reverse; `dead` were stable and now pass no attempt,
+    `dead_for_sure` are those with so many attempts that chance does not explain it. `difference` is
+    candidate minus baseline in mean pass rate per episode, `low` and `high` its one-sided 95%
+    bounds, `score` the score test of no difference. `verdict`: `worse`, `not worse` (by `margin`),
+    `not shown`. `more_unchanged_needed` further episodes without a difference would show that it is
+    not worse, `episodes_needed_if_unchanged` of them if there were no others. `last_promoted` is
+    the last promoted candidate, compared with or not.
     """
 
     baseline: str | None
@@ -78,7 +79,8 @@ class Regression(Struct, frozen=True, kw_only=True):
 
 
 def regression(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> Regression:
-    """Compare the candidate's counts with the baseline's. Pure; what of it gates, `assess` says."""
+    """Compare the candidate's counts with the baseline's. Pure; `assess` decides which part of it
+    gates."""
     margin = evidence.suite.policy.regression.margin
     if evidence.baseline_id is None:
         return Regression(
@@ -138,7 +140,7 @@ def regression(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> Regression:
 
 
 def _at_best(then: EpisodeCounts | None, now: EpisodeCounts) -> EpisodeCounts:
-    """Return the baseline's counts of an episode if every verdict that it lacks were a pass."""
+    """Return the baseline's counts of an episode if every missing verdict were a pass."""
     if then is None or not then.attempts:
         return structs.replace(now, measured=now.attempts, passes=now.attempts)
     passes = then.passes + then.attempts - then.measured
@@ -149,7 +151,7 @@ def _beyond_chance(
     pairs: list[tuple[EpisodeCounts, EpisodeCounts]],
     unknown: list[tuple[EpisodeCounts, EpisodeCounts]],
 ) -> bool:
-    """Return whether the loss were one beyond chance with these verdicts of the baseline."""
+    """Return whether the loss would be beyond chance with these verdicts of the baseline."""
     score = score_at_zero(change([*pairs, *unknown]).differences)
     if score is not None and score < CHANCE:
         return True
@@ -171,7 +173,7 @@ def _no_baseline(promoted: PromotedCandidate | None) -> str:
 
 class Change(NamedTuple):
     """Pairs of candidate and baseline, each kind once: its pass rates `now` and `then`, and how
-    many `times` it occurs. `difference` is the exact mean, `differences` how often each of them
+    many `times` it occurs. `difference` is the exact mean, `differences` how often each difference
     occurs, `changed` the rates that differ.
     """
 
@@ -183,7 +185,7 @@ class Change(NamedTuple):
     changed: list[tuple[Fraction, Fraction]]
 
     def exact_p(self) -> float | None:
-        """Return the exact sign-flip p; None under six changed episodes, or where there are too
+        """Return the exact sign-flip p; None with fewer than six changed episodes, or with too
         many."""
         if not MIN_CHANGED_EPISODES <= len(self.changed) <= _MOST_CHANGED:
             return None
@@ -260,8 +262,8 @@ def _stable(e: EpisodeCounts) -> bool:
 def point_limit(against: Regression) -> Limit:
     """Compare in `point` mode. Failed when an episode is newly critical, when one that passed every
     attempt passes none of five or more, or when the score test says that chance does not explain
-    the difference; open where verdicts that the baseline lacks could make it so. Lost, gained and
-    dead episodes are named either way."""
+    the difference; open where missing verdicts of the baseline could lead to that. Lost, gained and
+    dead episodes are named in any case."""
     if against.baseline is None:
         return _run_here(against) if against.last_promoted is not None else NONE
     policy = f"no worse than {against.baseline} beyond chance"
@@ -300,14 +302,15 @@ def _noted(against: Regression) -> str:
 
 
 def _compared_to(against: Regression) -> str | None:
-    """Return the candidate that a release is held to: the last promoted one, else the baseline."""
+    """Return the candidate with which a release is compared: the last promoted one, else the
+    baseline."""
     promoted = against.last_promoted
     return against.baseline if promoted is None else promoted.candidate_id
 
 
 def _other_named(against: Regression, policy: str) -> Limit | None:
-    """Return what is open where another baseline than the last promoted candidate is named: a
-    comparison with a worse one says nothing of what is in use."""
+    """Return the open limit where a baseline other than the last promoted candidate is named: a
+    comparison with a worse candidate says nothing about the one in use."""
     promoted, name = against.last_promoted, against.baseline
     if promoted is None or promoted.candidate_id == name:
         return None
@@ -317,7 +320,7 @@ def _other_named(against: Regression, policy: str) -> Limit | None:
 
 
 def _run_here(against: Regression) -> Limit:
-    """Return what is open while nothing of the last promoted candidate is comparable."""
+    """Return the open limit while no attempt of the last promoted candidate is comparable."""
     promoted = against.last_promoted
     name = "" if promoted is None else promoted.candidate_id
     lacking = f"run the baseline on this suite: attempts of {name}, the last promoted candidate"
@@ -333,8 +336,8 @@ def _unmeasured(against: Regression, policy: str) -> Limit:
 
 def not_worse_limit(against: Regression) -> Limit:
     """Compare in `strict` mode: non-inferiority to the last promoted candidate. Failed when the
-    upper bound is below no difference or an episode is newly critical; met when the lower bound is
-    within the margin; open in between, and while a part is not compared."""
+    upper bound is below 0 or an episode is newly critical; met when the lower bound is within the
+    margin; open in between, and while a part is not compared."""
     promoted, name = against.last_promoted, against.baseline
     if name is None:
         return NONE if promoted is None else _run_here(against)

@@ -1,4 +1,4 @@
-"""Several suites, one release: the strictest recommendation, with the reasons of every suite."""
+"""Several suites, one release: the strictest recommendation, with the reasons from every suite."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -19,9 +19,9 @@ STRICTNESS: tuple[Recommendation, ...] = ("promote", "hold", "repair", "block")
 
 class SuiteResult(Struct, frozen=True, kw_only=True):
     """The result of one suite of a release. `critical` counts attempts with a critical failure,
-    `failing` every trace that speaks against a promotion; `report_sha256` is the digest of the
-    suite's own report.json. Digests are None when there is nothing to take one of. `codes` are the
-    digests of the code that ran, `runners` the kinds of what ran it; both are empty where no
+    `failing` every trace that counts against a promotion; `report_sha256` is the digest of the
+    suite's own report.json. Digests are None where there is nothing to digest. `codes` are the
+    digests of the code that ran, `runners` the kinds of its runners; both are empty where no
     attempt is bound to a code."""
 
     suite_id: str
@@ -40,7 +40,7 @@ class SuiteResult(Struct, frozen=True, kw_only=True):
 
 
 class ReleaseReport(Struct, frozen=True, kw_only=True):
-    """release-report.json: what every suite of a release recommends, and what that comes to."""
+    """release-report.json: the recommendation of every suite of a release, and of all together."""
 
     schema: str = "reviewer/release-report@1"
     release_id: str
@@ -52,13 +52,13 @@ class ReleaseReport(Struct, frozen=True, kw_only=True):
 
 
 def strictest(found: Iterable[Recommendation]) -> Recommendation:
-    """Return the strictest of these recommendations. ValueError for none."""
+    """Return the strictest of these recommendations. Raises ValueError without any."""
     return max(found, key=STRICTNESS.index)
 
 
 def counted(role: Role, recommendation: Recommendation, critical: int) -> Recommendation:
-    """Return what a suite contributes to a release: a gate its recommendation, a probe nothing
-    but a block for a critical failure, which no role excuses."""
+    """Return what a suite contributes to a release: a gate its recommendation, a probe only a block
+    for a critical failure, which no role excuses."""
     if role == "gate":
         return recommendation
     return "block" if critical else "promote"
@@ -157,7 +157,7 @@ def release_markdown(report: ReleaseReport) -> str:
 
 
 def release_text(report: ReleaseReport) -> str:
-    """Return the summary that the export prints, one fact a line, ending in a newline."""
+    """Return the summary that the export prints, one fact per line, ending in a newline."""
     lines = [
         f"{report.recommendation.upper()}  {report.candidate_id}, release {report.release_id}",
         *(

@@ -1,8 +1,8 @@
 """Slices of the suite, by category and by tag: they decide nothing and show where to look.
 
-Of m slices one is bad by chance m times as often, so their limits are Bonferroni's, 95% for all
-together, and a claim that a slice became worse needs Holm's adjusted p. A slice that holds every
-episode is left out: it is the suite.
+With m slices, one of them looks bad by chance m times as often, so their limits are Bonferroni's,
+95% for all together, and a claim that a slice became worse needs Holm's adjusted p. A slice that
+holds every episode is left out: it is the suite.
 """
 
 from collections.abc import Sequence
@@ -30,8 +30,8 @@ _LEVEL = 0.05
 class Slice(Struct, frozen=True, kw_only=True):
     """One slice. `low` and `high` hold together with those of all other slices in 95 of 100 cases;
     `at_least` and `at_most` are the corrected one-sided bounds of the difference to the baseline.
-    `p` is left out under six changed episodes; `p_holm` is for the claim that it became worse,
-    `look` (Benjamini-Hochberg) only for where to look first."""
+    `p` is left out with fewer than six changed episodes; `p_holm` is for the claim that the slice
+    became worse, `look` (Benjamini-Hochberg) only for where to look first."""
 
     kind: str
     name: str
@@ -147,7 +147,8 @@ def _difference(
 
 
 def _adjusted(found: list[Slice]) -> list[Slice]:
-    """Adjust the p values of all slices. One without a p counts with p 1: it was looked at too."""
+    """Adjust the p values of all slices. A slice without a p counts with p 1: it was looked at
+    too."""
     compared = [one for one in found if one.compared]
     raw = [1.0 if one.p is None else one.p for one in compared]
     holm = dict(zip(map(id, compared), holm_adjust(raw), strict=True))

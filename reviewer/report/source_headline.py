@@ -1,8 +1,7 @@
-"""The source's own headline: the figure that a harness would print of the attempts it scored, by
-its own rule. Harnesses differ in how they count attempts that infrastructure ended and those they
-never scored: some count them as failures, some leave them out. Their figure is shown beside ours,
-gates nothing, and names its rule.
-"""
+"""The source's own headline: the figure that a harness would print for the attempts it scored, by
+its own rule. Harnesses differ in how they count attempts that infrastructure ended and attempts
+they never scored: some count them as failures, some leave them out. Their figure is shown next to
+ours, gates nothing, and names its rule."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -28,7 +27,7 @@ class Harness(NamedTuple):
     infrastructure: Counting
     unscored: Counting
     by_episode: bool = False
-    """The figure is the mean over episodes of the mean of each one's scored attempts."""
+    """The figure is the mean over episodes of each episode's mean over scored attempts."""
 
 
 HARNESSES = {
@@ -48,13 +47,13 @@ HARNESSES = {
     "webarena": Harness("WebArena", "reward", "as scored", "left out"),
     "osworld": Harness("OSWorld", "reward", "as scored", "left out"),
 }
-"""By reader; of any other harness we know no rule: what it scored is counted as it scored it."""
+"""By reader. For any other harness no rule is known: its scores are counted as they are."""
 BY_EPISODE = frozenset(reader for reader, rule in HARNESSES.items() if rule.by_episode)
 UNKNOWN = Harness("", "passed", "as scored", "left out")
 
 
 class OurRate(Struct, frozen=True, kw_only=True):
-    """Our hard pass rate beside the harness's figure."""
+    """Our hard pass rate next to the harness's figure."""
 
     passed: int
     unknown: int
@@ -151,7 +150,7 @@ def _scored(one: HarnessScores, figure: str) -> bool:
 
 
 def _score(one: HarnessScores, figure: str, rule: Harness) -> Fraction | None:
-    """Return what the attempts count for; None where the harness leaves them out."""
+    """Return the score for which the attempts count; None where the harness leaves them out."""
     given: Fraction | None = None
     if figure == "passed" and one.passed is not None:
         given = Fraction(int(one.passed))

@@ -1,5 +1,5 @@
-"""Whether the simulated users of candidate and baseline spoiled alike shares of the conversations:
-where they did not, the attempts that are left were not chosen alike, and do not compare."""
+"""Whether the simulated users of candidate and baseline spoiled similar shares of the
+conversations: if not, the remaining attempts were selected differently and cannot be compared."""
 
 from msgspec import Struct
 
@@ -12,8 +12,8 @@ CHANCE = 0.05
 
 
 class BaselineTalks(Struct, frozen=True, kw_only=True):
-    """The baseline's conversations, and the p value of the two shares of spoiled ones being the
-    same (Fisher's exact test)."""
+    """The baseline's conversations, and the p value for equal shares of spoiled ones (Fisher's
+    exact test)."""
 
     attempts: int
     spoiled: int

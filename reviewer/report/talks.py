@@ -1,6 +1,6 @@
-"""The errors of simulated users, beside the candidate's figures: how many conversations had one by
-rule, how many were spoiled by it, and whether the baseline's were spoiled as often. And the
-attempts whose user a person plays, which repeat nothing."""
+"""The errors of simulated users, next to the candidate's figures: how many conversations had one by
+rule, how many were spoiled by it, and whether the baseline's were spoiled as often. Also the
+attempts whose user is a person, which are not repetitions."""
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict
@@ -30,7 +30,7 @@ def talk_section(evidence: Evidence) -> TalkSection | UnsetType:
     talks, labels = evidence.talks, evidence.user_labels
     if talks is None and labels is None:
         return UNSET
-    if talks is None:  # imported: no rule of ours looked at these users
+    if talks is None:  # imported: no rule of ours checked these users
         return TalkSection(
             attempts=0, spoiled=0, with_errors=0, value=None, low=None, high=None, codes=(),
             comparable=True, labels=_labels(labels),
@@ -95,8 +95,8 @@ def talk_texts(talks: TalkSection | UnsetType) -> list[str]:
 
 
 def _label_texts(labels: UserLabelSection | None) -> list[str]:
-    """Return what people said of the users, and where the rules did not see it. The first clause of
-    each is what there is room for at the head of a scorecard."""
+    """Return what people said of the users, and which errors the rules did not find. The first
+    clause of each sentence is short enough for the head of a scorecard."""
     if labels is None:
         return ["user errors by label: not measured; no review set is about these users"]
     if labels.value is None:

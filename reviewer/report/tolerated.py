@@ -1,7 +1,7 @@
-"""Failures that a policy lets pass: what a rate below one leaves room for, named one by one.
+"""Failures that a policy tolerates: those for which a rate below 1 leaves room, named one by one.
 
-A critical failure is never among them. Everything else that failed is, while the limits on rates
-are not missed: nothing that a promotion went past is left unsaid.
+A critical failure is never among them. Every other failure is, while no limit on rates is missed:
+each failure that a promotion tolerates is named.
 """
 
 from fractions import Fraction
@@ -21,9 +21,9 @@ MOST_TOLERATED = 20
 
 
 class Tolerated(Struct, frozen=True, kw_only=True):
-    """Attempts that failed without being critical, `failing` of `attempts` made; `allowed` is how
-    many of those the policy's rate leaves room for. `by_gate` counts them gate by gate, `traces`
-    holds the ids of the first ones."""
+    """Attempts that failed without being critical, `failing` of `attempts` made; the policy's rate
+    leaves room for `allowed`. `by_gate` counts them by gate, `traces` holds the ids of the first
+    ones."""
 
     failing: int
     attempts: int
@@ -35,7 +35,7 @@ class Tolerated(Struct, frozen=True, kw_only=True):
 
 
 def allowed_failures(least: float, attempts: int) -> int:
-    """Return how many of these attempts may fail where `least` is the share that must not."""
+    """Return how many of these attempts may fail where the share `least` must pass."""
     return int(Fraction(attempts) * (1 - exact(least)))
 
 
@@ -50,7 +50,7 @@ def allowed_at(policy: Policy, gate: str, attempts: int) -> int:
 
 
 def let_pass(evidence: Evidence, shown: Figures) -> Tolerated | None:
-    """Return the failures that were let pass; None without any, or where a limit on rates is
+    """Return the failures that were tolerated; None without any, or where a limit on rates is
     missed."""
     policy = evidence.suite.policy
     if exact(policy.hard_pass_rate) == 1:
@@ -79,7 +79,8 @@ def let_pass(evidence: Evidence, shown: Figures) -> Tolerated | None:
 
 
 def tolerated_text(found: Tolerated) -> str:
-    """Return the fact in a sentence: how many of how many, at which gates, within which rate."""
+    """Return the fact in a sentence: how many failed of how many, at which gates, within which
+    rate."""
     gates = ", ".join(f"{gate} {count}" for gate, count in found.by_gate.items())
     rates = f"hard_pass_rate {found.hard_pass_rate:g}"
     if found.completion_min is not None:

@@ -448,7 +448,7 @@ def _look_line(look: Look) -> str:
 
 
 def _approvals(report: Report) -> Section:
-    """Return what calls that need an approval were answered, and by whom."""
+    """Return the answers to calls that need an approval, and who gave them."""
     return Section(
         "Calls that needed an approval",
         head=["episode", "tool", "answer", "by", "calls", "attempts"],
@@ -467,7 +467,8 @@ def _approvals(report: Report) -> Section:
 
 
 def _records(report: Report) -> Section:
-    """Return attempts of which there are several records, or whose record is another's too."""
+    """Return attempts that have several records, or whose record also belongs to another
+    candidate."""
     return Section(
         "Records of one attempt, and of several candidates",
         head=["trace", "what", "why"],

@@ -303,8 +303,8 @@ def _latency_terms(latency: LatencyFigures) -> Terms:
 
 
 def key_figures(report: Report) -> list[tuple[str, str, str, str]]:
-    """Return (name, value, of what, mark) of the figures that a reader looks for first. The mark is
-    what the decision set says of it, empty where the policy asks nothing."""
+    """Return (name, value, denominator, mark) of the figures that a reader looks for first. The
+    mark is the result in the decision set, empty where the policy requires nothing."""
     rate, critical = report.hard_pass_rate, report.critical_failures
     hat, cost, latency = report.pass_hat_interval, report.cost, report.latency_ms
     said = {row.gate: OF_RESULT.get(row.result, "") for row in report.decision_set.gates}

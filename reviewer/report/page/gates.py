@@ -56,7 +56,7 @@ def _result(row: GateResult, said: str) -> str:
 
 
 def _gate_lines(found: DecisionSection, probe: bool) -> list[str]:
-    """Return the sentence that names the mode in force and what either recommends."""
+    """Return the sentence that names the mode in force and both modes' recommendations."""
     if probe:
         return ["A probe is shown and compared: no mode certifies it."]
     live = ", with bounds that hold at every look" if found.stopping == "live" else ""
@@ -68,8 +68,7 @@ def _gate_lines(found: DecisionSection, probe: bool) -> list[str]:
 
 
 def _gate_items(found: DecisionSection, probe: bool) -> list[str]:
-    """Return what the mode that is not in force would still need: the one in force lists its own
-    needs."""
+    """Return the needs of the mode that is not in force: the mode in force lists its own needs."""
     name, other = ("strict", found.strict) if found.mode == "point" else ("point", found.point)
     if probe or other.recommendation != "hold":
         return []

@@ -17,7 +17,7 @@ TITLE = "How often this policy is wrong"
 
 
 def power_sections(report: Report) -> list[Section]:
-    """Return the table by agent, and the one by size with its plot; none for a suite that was
+    """Return the table by agent, and the table by size with its plot; empty for a suite that was
     frozen without them."""
     power = report.power
     if not power:

@@ -1,4 +1,4 @@
-"""The page's sections about people, a judge and diagnostics: none of them gates."""
+"""The page's sections about people, a judge and diagnostics, none of which is a gate."""
 
 from collections.abc import Mapping, Sequence
 
@@ -48,7 +48,7 @@ def judge_lines(section: JudgeSection) -> list[str]:
 
 
 def _judge_name(section: AskedJudgeSection) -> str:
-    """Return the judge as it is identified: its id, its model, and the digest of its prompt."""
+    """Return the identity of the judge: its id, its model, and the digest of its prompt."""
     model = "" if section.model is None else f" by {section.model}"
     prompt = section.prompt_digest
     return f"Judge {section.judge_id}{model}" + (
@@ -68,7 +68,8 @@ def _message_line(one: JudgedMessages) -> str:
 
 
 def _right(groups: Mapping[str, Sequence[Cell]]) -> str:
-    """Return `appeal-009 1 of 2, …`: a judge knows no `both_bad`, so a tie is right there."""
+    """Return `appeal-009 1 of 2, …`: a judge cannot answer `both_bad`, so a tie counts as right
+    there."""
     counts = {}
     for name, cells in groups.items():
         right = sum(
@@ -112,7 +113,7 @@ def review_lines(section: ReviewSection) -> list[str]:
 
 
 def _elsewhere_lines(found: LabelsElsewhere) -> list[str]:
-    """Say what people said of attempts in other tools, and what of it speaks against the gates."""
+    """Return what people said of attempts in other tools, and which of it contradicts the gates."""
     lines = [
         f"From other tools ({', '.join(found.tools)}), not blind and counted apart: "
         f"{plural(found.labels, 'label')} of {plural(found.attempts, 'attempt')} by "
@@ -136,7 +137,7 @@ def _elsewhere_lines(found: LabelsElsewhere) -> list[str]:
 
 
 def _limit_lines(found: LabelFigures) -> list[str]:
-    """Say what the policy's limits on labels are compared with, a judge's part apart."""
+    """Return the figures for the policy's limits on labels, with the judge's part separate."""
     lines = []
     if found.against is not None:
         wins, bad = found.wins_or_ties, found.both_bad
@@ -164,8 +165,8 @@ def _limit_lines(found: LabelFigures) -> list[str]:
 
 
 def _flagged(part: RandomPart) -> str:
-    """Return a note on flagged items: they are labeled first, and as long as others that were drawn
-    wait, they weigh too much."""
+    """Return a note on flagged items: they are labeled first, and are overrepresented as long as
+    other items of the drawn part are not labeled."""
     waiting, most = part.waiting_traces, max((r.flagged for r in part.rates), default=0)
     told = "" if not waiting else f", {waiting} of {part.drawn_traces} traces drawn wait"
     if most and waiting != 0:

@@ -13,7 +13,7 @@ def banner(assessment: Assessment, width: int = 80) -> tuple[str, str]:
     """Return glyph, verdict and first reason; below it, aligned, the other reasons. At most `width`
     wide.
 
-    What does not fit is counted ("+2 more, D shows all"), never silently dropped.
+    Reasons that do not fit are counted ("+2 more, D shows all"), never silently dropped.
     """
     if assessment.probe:
         head = "○ PROBE  "
@@ -80,7 +80,7 @@ def _promote_lines(assessment: Assessment) -> tuple[str, str]:
 
 
 def _probe_line(assessment: Assessment, room: int) -> str:
-    """Return the rates; of many pass^k those of the least k, and of the greatest."""
+    """Return the rates; of several pass^k those of the smallest and the largest k."""
     rate, hat = assessment.figures.hard_pass, assessment.figures.pass_hat
     known = rate.known
     line = f"hard pass {rate.passes}/{rate.n} {number(rate.value)}"

@@ -1,5 +1,5 @@
-"""The gates of a report in rows and words: attempts that pass, the first event that fails, and what
-its bound says of the policy. The decision screen shows these."""
+"""The gates of a report in rows and words: attempts that pass, the first event that fails, and how
+the bound compares with the policy. The decision screen shows these."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from reviewer.suite.gates import CRITICAL_GATES
 
 class GateRow(NamedTuple):
     """One hard gate. `mark` is pass, fail, critical or not_measured; `first` names the first event
-    that fails it, "" where none does."""
+    that fails it, "" without one."""
 
     mark: str
     gate: str
@@ -22,12 +22,12 @@ class GateRow(NamedTuple):
 
     @property
     def attempts(self) -> int:
-        """The attempts that the gate was asked of."""
+        """The attempts that the gate was applied to."""
         return self.passed + self.failed + self.not_measured
 
 
 class BoundRow(NamedTuple):
-    """What the bound of one figure says of the policy."""
+    """The comparison of one figure's bound with the policy."""
 
     mark: str
     name: str
@@ -57,7 +57,8 @@ _MARKS = {"PASS": "pass", "FAIL": "fail", "NO EVIDENCE": "not_measured"}
 
 
 def bound_rows(report: Report) -> tuple[BoundRow, ...]:
-    """Return, for every figure that decides, what its bound says; nothing for a probe."""
+    """Return, for every figure that decides, how its bound compares with the policy; nothing for a
+    probe."""
     if report.suite.probe:
         return ()
     return tuple(
@@ -80,7 +81,8 @@ def _said(row: GateResult) -> str:
 
 
 def bounds_in_a_line(report: Report) -> str:
-    """Return the recommendation on bounds, and by name what misses the policy or lacks evidence."""
+    """Return the recommendation on bounds, and the names of the figures that miss the policy or
+    lack evidence."""
     strict = report.decision_set.strict
     rows = bound_rows(report)
     missed = [row.name for row in rows if row.mark == "fail"]

@@ -1,7 +1,7 @@
 """A report for GitHub Actions: the step's summary in Markdown, and annotations at the files that
 the reasons are about.
 
-Limits of GitHub's own: a summary of 1 MiB per step, ten error annotations per step.
+GitHub's limits: a summary of 1 MiB per step, ten error annotations per step.
 """
 
 from reviewer.report.formatting import verdict
@@ -20,7 +20,7 @@ _CUT = "_Left out for room: {}. All of it is in report.md and report.html._\n"
 
 def step_summary(report: Report, beside: Supplement = NOTHING) -> str:
     """Return Markdown for $GITHUB_STEP_SUMMARY: the verdict, its reasons and the figures behind
-    them; of parts that would not fit into 1 MiB the titles."""
+    them; parts that do not fit into 1 MiB only by title."""
     first, *parts = page(report, beside)
     chosen = [first, *(part for part in parts if part.title in _SHOWN)]
     room = MOST_BYTES - len(_CUT) - 2 * sum(len(title) for title in _SHOWN)

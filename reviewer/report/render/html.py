@@ -1,9 +1,9 @@
 """A report as one HTML page: no script, no request, everything from a trace escaped.
 
-It is self-contained: styles and drawings are in it, and its policy lets nothing be loaded. The same
-report gives the same bytes. Two palettes, print and narrow screens are served; no font and no image
-is fetched. Every color of text has a contrast of 4.5:1 or more on each background it is drawn on
-(WCAG 2.2, 1.4.3); a test computes it.
+The page is self-contained: it includes styles and drawings, and its content security policy allows
+nothing to be loaded. The same report gives the same bytes. Two palettes, print and narrow screens
+are served; no font and no image is fetched. Every color of text has a contrast of 4.5:1 or more on
+each background it is drawn on (WCAG 2.2, 1.4.3); a test computes it.
 """
 
 from html import escape
@@ -50,9 +50,9 @@ DARK = {
 }
 BACKGROUNDS = ("page", "panel")
 NOT_TEXT = ("line",)
-"""Rules and frames, which say nothing that is not also written."""
+"""Rules and frames, which convey nothing that is not also written."""
 INVERSE = ("page", "critical")
-"""A critical verdict: the color of the page on that of the verdict."""
+"""A critical verdict: the page's color on the verdict's color."""
 
 _MARKS = ("pass", "fail", "not_measured", "infra", "missing", "quarantined")
 
@@ -286,11 +286,11 @@ def _drawn(title: str, report: Report, beside: Supplement) -> list[str]:
 
 
 FOLDED = 40
-"""Rows from which a table is folded away, to be opened by who wants it."""
+"""Rows from which a table is folded until the reader opens it."""
 
 
 def _body(section: Section) -> list[str]:
-    """Return everything of a block but its title."""
+    """Return everything of a section except its title."""
     parts = [f"<p>{_cell(line)}</p>" for line in section.lines]
     if section.code:
         parts.append(
@@ -376,7 +376,7 @@ def _lines(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return one line, an identifier as code, a verdict in its color beside sign and word."""
+    """Return one line, an identifier as code, a verdict in its color next to sign and word."""
     safe = plain(text)
     if isinstance(text, MarkedText):
         return f'<span class="{text.mark}">{safe}</span>'

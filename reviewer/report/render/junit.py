@@ -29,7 +29,7 @@ class _Case(NamedTuple):
 
 
 def render_junit(report: Report, beside: Supplement = NOTHING) -> bytes:
-    """Return the XML document, UTF-8. Without their numbers, passing attempts are counted off.
+    """Return the XML document, UTF-8. Passing attempts without numbers are counted.
 
     Written as text: a tree of a million attempts would take ten times the memory of the file.
     """
@@ -93,7 +93,7 @@ def _recommendation(report: Report) -> _Case:
 
 
 def _properties(report: Report, beside: Supplement) -> dict[str, str]:
-    """Return the digests that the cases were judged by, and the figures behind the
+    """Return the digests by which the cases were judged, and the figures behind the
     recommendation."""
     hat = report.pass_hat_interval
     found: dict[str, Any] = {
@@ -206,13 +206,13 @@ def _suite(
 
 
 def _outcomes(counts: Mapping[str | None, int], *outcomes: str) -> dict[str, str]:
-    """Return how many cases end so, under the names of attributes."""
+    """Return how many cases have each of these outcomes, under the names of attributes."""
     names = {"failure": "failures", "error": "errors", "skipped": "skipped"}
     return {names[one]: str(counts.get(one, 0)) for one in outcomes}
 
 
 def _case(case: _Case) -> str:
-    """Return the rest of a case's element, behind its first attribute."""
+    """Return the rest of a case's element, after its first attribute."""
     time = "" if case.latency_ms is None else f' time="{_seconds(case.latency_ms)}"'
     head = f' name="{_escaped(visible_line(case.name))}"{time}'
     if case.outcome is None:

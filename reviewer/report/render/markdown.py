@@ -27,10 +27,11 @@ def markdown_of(part: Section) -> str:
 def _body(part: Section) -> list[str]:
     parts = [_line(line) for line in part.lines]
     items = ["\n".join(f"- {_line(item)}" for item in part.items)] if part.items else []
-    if part.excerpt is not None:  # what was found, then the events it was found in
+    if part.excerpt is not None:  # first the findings, then their events
         parts, items = [*items, *parts], []
     if part.code:
-        # One line each, none of which begins with the fence: it cannot be closed from inside.
+        # One line each, none beginning with the fence, so that the fence cannot be closed from
+        # inside.
         parts.append("\n".join(["```text", *(" " + visible_line(c) for c in part.code), "```"]))
     if part.rows:
         rule = "|".join(" --- " for _ in part.head)
@@ -43,7 +44,7 @@ def _body(part: Section) -> list[str]:
 
 
 def _line(text: str) -> str:
-    """Return the same as `_text`, for the start of a line, where a dash or a number would begin a
+    """Return the same as `_text` for the start of a line, where a dash or a number would begin a
     list."""
     return _LEADING.sub(r"\1\\\2", _text(text))
 
@@ -53,8 +54,7 @@ def _row(cells: list[str]) -> str:
 
 
 def _text(text: str) -> str:
-    """Return escaped text; an identifier of tame characters becomes a code span, to be copied
-    whole."""
+    """Return escaped text; an identifier of plain characters becomes a code span, for copying."""
     line = visible_line(text)
     if isinstance(text, Name) and _TAME.fullmatch(line) and line.strip() == line:
         return f"`{line}`"

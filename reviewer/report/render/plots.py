@@ -1,7 +1,7 @@
 """The four plots of an HTML report, drawn as SVG.
 
-Each has labelled axes, and says in words what it shows. Units are those of a box 360 wide: on a
-narrow screen its letters can still be read.
+Each has labeled axes and a description in words. Units are those of a box 360 wide, so that its
+letters can be read even on a narrow screen.
 """
 
 from collections.abc import Sequence
@@ -90,7 +90,8 @@ def cost_plot(report: Report) -> list[str]:
     budget, low, high = cost.cpst_budget_usd, cost.cpst_low, cost.cpst_high
     points = [v for v in (cost.cpst_usd, budget, *(v for _, v in shown)) if v is not None]
     most = max(points) * 1.1 or 1.0
-    # A limit far beyond every value would press all of them into a corner: it leaves the frame.
+    # A limit far above every value would press all of them into a corner, so it may leave the
+    # frame.
     if high is not None and high <= 4 * most:
         most = max(most, high)
     scale = ticks(most)
@@ -206,8 +207,8 @@ def latency_plot(report: Report) -> list[str]:
 
 
 def strip_plot(rows: tuple[ScoreRow, ...]) -> list[str]:
-    """Return a box per attempt, a row per episode; those that did not pass every attempt come
-    before."""
+    """Return a box per attempt, a row per episode; episodes that did not pass every attempt come
+    first."""
     if not rows:
         return []
     shown = rows
@@ -279,7 +280,7 @@ class Drawing:
         self._shapes.append(f'<text{classed}{placed} x="{_n(x)}" y="{_n(y)}">{plain(said)}</text>')
 
     def upright(self, x: float, y: float, said: str) -> None:
-        """A label that runs upward along an axis, centered on y."""
+        """Return a label that runs upward along an axis, centered on y."""
         self._shapes.append(
             f'<text class="quiet" text-anchor="middle" transform="translate({_n(x)} {_n(y)}) '
             f'rotate(-90)">{plain(said)}</text>'
@@ -311,7 +312,7 @@ def ticks(most: float, wanted: int = 4) -> list[float]:
 
 
 def short(text: str, most: int) -> str:
-    """Cut in the middle, where ids of a suite tend to be alike."""
+    """Cut a text in the middle, because ids of a suite tend to share their beginning and end."""
     if len(text) <= most:
         return text
     head = (most - 1) // 2

@@ -1,8 +1,8 @@
 """A report as SARIF 2.1.0 (OASIS): a result per finding, at the file of the episode's contract.
 
-What is not measured is a result of kind `open`, the standard's word for "not enough information to
-decide"; it is never a pass. Fingerprints leave candidate and attempt number out, so that the same
-finding of the next candidate is the same alert.
+A verdict not measured is a result of kind `open`, the standard's word for "not enough information
+to decide"; it is never a pass. Fingerprints leave out candidate and attempt number, so that the
+same finding in the next candidate is the same alert.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
 MOST_RESULTS = 5_000
-"""Results written out; GitHub shows no more of a run, and refuses one with more than 25,000."""
+"""Results written out; GitHub shows no more for a run, and refuses a run with more than 25,000."""
 FINGERPRINT = "reviewerFinding/v1"
 
 
@@ -63,8 +63,8 @@ def render_sarif(report: Report, beside: Supplement = NOTHING) -> bytes:
 
 
 def rule_of(gate: str, code: str) -> str:
-    """Return `authority/forbidden` of `forbidden:issue_refund`: the tool, path or text is no
-    rule."""
+    """Return `authority/forbidden` for `forbidden:issue_refund`: the tool, path or text is not part
+    of the rule."""
     return f"{gate}/{code.partition(':')[0]}"
 
 
@@ -230,7 +230,7 @@ _KNOWN = {f"{gate}/{code.rstrip(':')}" for gate, codes in GATE_CODES.items() for
 
 
 def _plain(text: str) -> str:
-    """Return an identifier as one visible line; rules of ours are that already."""
+    """Return an identifier as one visible line; our own rule names already are one."""
     return text if text in _KNOWN else visible_line(text)
 
 

@@ -47,7 +47,7 @@ _MOST_LINES = 20
 
 def summary_text(report: Report) -> str:
     """Return the summary that the export prints: verdict, figures, reasons with their first
-    evidence, needs, and the failing traces. Plain text, one fact a line, ending in a newline.
+    evidence, needs, and the failing traces. Plain text, one fact per line, ending in a newline.
     """
     name, suite = report.candidate.candidate_id, report.suite.suite_id
     lines = [f"{verdict(report)}  {name} on {suite}", *_figure_lines(report)]
@@ -138,7 +138,7 @@ def _waived(report: Report) -> list[str]:
 
 
 def _grown(report: Report) -> list[str]:
-    """Return the attempts beyond the plan, and looks at them; nothing where all came at once."""
+    """Return the attempts beyond the plan, and looks at them; empty where all arrived at once."""
     seen = report.peeking
     told = seen.beyond_the_set or seen.earlier_decisions or (seen.arrivals or 0) > 1
     told = told or seen.cut is not UNSET
@@ -220,7 +220,7 @@ def _suite(report: Report) -> Line:
 
 
 def _lineage(report: Report) -> list[Line]:
-    """Return a line on other suites; nothing for a candidate that met this suite alone."""
+    """Return a line on other suites; empty for a candidate that was run only on this suite."""
     met = report.suite.lineage
     if not met:
         return []
@@ -284,7 +284,7 @@ def _attempts(report: Report) -> Line:
 
 
 def _passed(report: Report) -> list[Line]:
-    """Return what is known of the hard pass rate; nothing where it is whole."""
+    """Return the known part of the hard pass rate; empty where all verdicts are measured."""
     told, k = known_part(report.hard_pass_rate.known), report.pass_hat_interval.k
     found = [Line("not_measured", "hard pass", told)] if told else []
     return [
@@ -298,8 +298,8 @@ def _passed(report: Report) -> list[Line]:
 
 
 def _looks(report: Report) -> list[Line]:
-    """Return the attempts beyond the plan, and the occasions to look while they came; nothing where
-    all came at once."""
+    """Return the attempts beyond the plan, and the occasions to look while they arrived; empty
+    where all arrived at once."""
     seen = report.peeking
     parts = []
     if seen.beyond_the_set:
@@ -335,8 +335,8 @@ def _bounds_line(report: Report) -> list[Line]:
 
 
 def _slices(report: Report) -> list[Line]:
-    """Return a line on slices that became worse, corrected for all that were looked at; nothing
-    without one."""
+    """Return a line on slices that became worse, corrected for all slices looked at; empty without
+    one."""
     worse = [f"{one.kind} {one.name}" for one in report.slices.rows if one.worse]
     if not worse:
         return []
