@@ -1,11 +1,11 @@
-"""Agreement between people, the items they settled, and those that a third person must decide.
+"""Agreement between people, the items they settled, and items that a third person must decide.
 
 Agreement is measured question by question. A figure that cannot be measured is None, with the
 reason in words: "not measured: one reviewer".
 
 Raters settle an item by giving the same answer; where they differ, or one contradicts themselves
-when the sides are exchanged, the label of an adjudicator settles it: a third person, who is none of
-the raters. An adjudicator overrules nothing that raters agree on.
+when the sides are exchanged, the label of an adjudicator settles it: a third person, who is not one
+of the raters. An adjudicator overrules nothing that raters agree on.
 """
 
 from collections import Counter
@@ -28,10 +28,10 @@ from reviewer.suite.errors import shown
 from reviewer.suite.rubric import Rubric
 from reviewer.suite.value import Value
 
-# Labels as ratings: per question, what each reviewer says of each item.
+# Labels as ratings: per question, each reviewer's answer to each item.
 #
-# A pair is rated once per reviewer, by both showings together: a winner counts only when both
-# name it, else the reviewer has no preference that survives the order, which is a tie.
+# A pair is rated once per reviewer, by both showings together: a winner counts only when both name
+# it, else the reviewer has no preference that survives the order, which is a tie.
 
 
 Question = Literal["winner", "decided", "mark", "attempt"]
@@ -40,8 +40,8 @@ Rating = str | int
 
 
 class Subject(Value, frozen=True):
-    """The subject of a question: the `winner` of pairs, the side a criterion `decided` for in
-    pairs, the `mark` a criterion gets on a message, or on an `attempt` in another tool."""
+    """The subject of a question: the `winner` of pairs, the side for which a criterion `decided` in
+    pairs, or the `mark` of a criterion on a message, or on an `attempt` in another tool."""
 
     question: Question
     criterion_id: str | None = None
@@ -67,9 +67,9 @@ def ratings(
 ) -> tuple[Ratings, ...]:
     """Return the labels that count, as ratings: winners, then criteria of pairs, then of messages.
 
-    The messages of a pair are rated as `first` and `second`. `first` names, by item, the digest
-    that is the first one's (the baseline's message); for other items it is the lower digest, which
-    knows nothing of candidates. Marks are ordinal unless the rubric calls their criterion binary.
+    The messages of a pair are rated as `first` and `second`. `first` gives, by item, the digest of
+    the first message (the baseline's); for other items the first is the lower digest, which is
+    independent of candidates. Marks are ordinal unless the rubric calls their criterion binary.
     ValueError when the labels were made under different rubrics: they answer different questions.
     """
     named = first or {}
@@ -102,8 +102,7 @@ def ratings(
 
 
 def consistent_rating(given: Iterable[Rating]) -> Rating:
-    """Return one reviewer's rating from the showings of an item: what all of them say, else a
-    tie."""
+    """Return one reviewer's rating from the showings of an item: the common answer, else a tie."""
     distinct = set(given)
     return distinct.pop() if len(distinct) == 1 else TIE
 
@@ -147,9 +146,9 @@ ONE_ANSWER = "only one answer occurs"
 class Agreement(Value, frozen=True):
     """Agreement between reviewers on one question.
 
-    `items` were rated by two or more, `unanimous` of them alike; `raw` is the mean share of pairs
-    of reviewers that agree. `prevalence` is the share of the commonest answer; `lead` is what to
-    show first. `why` is set when nothing is measured.
+    `items` were rated by two or more reviewers, `unanimous` of them alike; `raw` is the mean share
+    of pairs of reviewers that agree. `prevalence` is the share of the commonest answer; `lead` is
+    the coefficient to show first. `why` is set when nothing is measured.
     """
 
     subject: Subject
@@ -176,10 +175,10 @@ def agreement(
     """Return the agreement of raters on pair winners, then per criterion of pairs, then of
     messages.
 
-    Adjudicators are no raters. `first` (item → digest) says which message of a pair is the first
-    one: give the baseline's where there is one, for the coefficients depend on how often an answer
+    Adjudicators are not raters. `first` (item → digest) says which message of a pair is the first:
+    give the baseline's where there is one, because the coefficients depend on how often an answer
     occurs. `seed` makes alpha's bootstrap interval repeatable. Without a label there is one entry,
-    on winners, that says so. ValueError for labels of several rubrics.
+    on winners, with the reason. ValueError for labels of several rubrics.
     """
     found = ratings(labels, rubric, first)
     if not found:
@@ -254,7 +253,7 @@ def _ac1(rows: Sequence[Sequence[Rating | None]]) -> Estimate:
 
 
 def _kappa(rows: Sequence[Sequence[Rating | None]], level: Level) -> Estimate:
-    """Return Cohen's kappa; of ordered answers the quadratically weighted one, which has no
+    """Return Cohen's kappa; for ordered answers the quadratically weighted one, which has no
     interval."""
     if len(rows) != 2:
         return Estimate(why=f"kappa is for two reviewers, here are {len(rows)}")
@@ -268,7 +267,7 @@ def _kappa(rows: Sequence[Sequence[Rating | None]], level: Level) -> Estimate:
     if kappa is None:
         return Estimate(why=ONE_ANSWER)
     low, high = clip(kappa["low"], -1.0, 1.0), clip(kappa["high"], -1.0, 1.0)
-    if low >= high:  # a standard error of 0 is no certainty: nothing varies
+    if low >= high:  # a standard error of 0 is not certainty: nothing varies
         return Estimate(value=kappa["kappa"], why=f"no interval: {_too_even(kappa['kappa'])}")
     return Estimate(value=kappa["kappa"], low=low, high=high)
 
@@ -280,10 +279,11 @@ def _too_even(value: float) -> str:
     return "not enough pairs: all of them disagree alike"
 
 
-# Self-consistency: whether a reviewer answers alike when the sides are exchanged, and which slot
+# Self-consistency: whether a reviewer answers the same when the sides are exchanged, and which slot
 # they favor.
 #
-# It is a ceiling: a judge cannot be asked to agree with a person more often than the person does.
+# It is a ceiling: a judge cannot be asked to agree with a person more often than the person agrees
+# with themselves.
 
 
 ENOUGH = 20
@@ -291,9 +291,9 @@ ENOUGH = 20
 
 
 class SelfConsistency(Value, frozen=True):
-    """One reviewer. `same` counts pairs judged alike in both orders, `left` the left slot among
-    answers that chose a side. `needed` is how many more repeats make it readable; `flips` names the
-    items judged otherwise the second time."""
+    """One reviewer. `same` counts pairs answered alike in both orders, `left` the left slot among
+    answers that chose a side. `needed` is how many more repeats make the figure readable; `flips`
+    names the items answered differently the second time."""
 
     reviewer: str
     same: Share
@@ -337,10 +337,8 @@ Answer = TypeVar("Answer", int, str)
 
 class SettledItem(Value, frozen=True):
     """The settled answer to an item. `winner` is a digest, `tie` or `both_bad`; `marks` hold the
-    criteria that are settled, of a pair `decided` the digest of the message that each criterion
-    favored. `by` names the role that settled the winner, or all of the marks; None while some is
-    open.
-    """
+    settled criteria, in pairs `decided` the digest of the message that each criterion favored. `by`
+    names the role that settled the winner, or all of the marks; None while one is open."""
 
     item: str
     kind: LabelKind
@@ -352,7 +350,7 @@ class SettledItem(Value, frozen=True):
 
 
 class Disagreement(Value, frozen=True):
-    """An item for a third person to label, blind. `winner` when that is what is open (a pair);
+    """An item for a third person to label, blind. `winner` when the winner is open (a pair);
     `criteria` on which raters differ; `contradicts` are raters whose two showings differ."""
 
     item: str
@@ -395,7 +393,7 @@ def to_adjudicate(labels: Iterable[Label]) -> tuple[Disagreement, ...]:
 def _by_item(labels: Iterable[Label]) -> list[tuple[str, list[Label]]]:
     items: dict[str, list[Label]] = {}
     for label in counting(labels):
-        if label.kind != "attempt":  # nobody here was shown it, and nobody here settles it
+        if label.kind != "attempt":  # labeled in another tool, and not settled here
             items.setdefault(label.item, []).append(label)
     return sorted(items.items())
 
@@ -431,7 +429,7 @@ def _settled(item: str, same: Sequence[Label]) -> SettledItem:
 
 
 def _third(labels: Iterable[Label], raters: Iterable[Label]) -> list[Label]:
-    """Return the labels of adjudicators who rated nothing of the item."""
+    """Return the labels of adjudicators who did not rate the item."""
     own = {label.reviewer for label in raters}
     return [x for x in labels if x.role == "adjudicator" and x.reviewer not in own]
 

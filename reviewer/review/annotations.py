@@ -1,7 +1,7 @@
-"""Annotations of other tools as labels of attempts: what an answer means under the rubric.
+"""Annotations of other tools as labels of attempts: the meaning of an answer under the rubric.
 
-Every answer is mapped by a person, value by value: `Unsure`, 0.5 or anything else that nobody
-mapped is not measured, and never rounded.
+A person maps every answer, value by value: `Unsure`, 0.5 or any other value without a mapping is
+not measured, and never rounded.
 """
 
 import re
@@ -25,8 +25,8 @@ class QuestionMap(Value, frozen=True):
 
 
 class Mapped(Value, frozen=True):
-    """What the answers of one annotation mean. `said` is criterion → question and answer in the
-    tool's words, `not_measured` the answers that mean nothing here, each with its reason."""
+    """The meaning of one annotation's answers. `said` is criterion → question and answer in the
+    tool's words, `not_measured` the answers without a meaning here, each with its reason."""
 
     marks: dict[str, int]
     said: dict[str, str]
@@ -34,9 +34,9 @@ class Mapped(Value, frozen=True):
 
 
 def question_maps(given: Sequence[str], rubric: Rubric) -> dict[str, QuestionMap]:
-    """Return question → what its values mean, from texts such as
-    `trajectory_success=success:Unsuccessful=2`, one for each value. ValueError for a text that says
-    nothing the rubric knows, or contradicts another."""
+    """Return question → the meaning of its values, from texts such as
+    `trajectory_success=success:Unsuccessful=2`, one for each value. ValueError for a text with
+    names that the rubric does not have, or a text that contradicts another."""
     criteria = {criterion.criterion_id: criterion for criterion in rubric.criteria}
     found: dict[str, QuestionMap] = {}
     for text in given:
@@ -66,7 +66,8 @@ def question_maps(given: Sequence[str], rubric: Rubric) -> dict[str, QuestionMap
 
 
 def form_of(said: str) -> str:
-    """Return the form in which values are compared: `1.00` is `1`, everything else itself."""
+    """Return the form in which values are compared: `1.00` becomes `1`, every other value is
+    unchanged."""
     text = said.strip()
     if not _NUMBER.fullmatch(text):
         return text
@@ -75,8 +76,8 @@ def form_of(said: str) -> str:
 
 
 def mapped(answers: Iterable[tuple[str, Sequence[str]]], maps: Mapping[str, QuestionMap]) -> Mapped:
-    """Return what (question, forms of the answer) mean: a question nobody mapped, a value without a
-    level, or forms with two levels mean nothing."""
+    """Return the meaning of (question, forms of the answer): a question without a mapping, a value
+    without a level, and forms with two levels have none."""
     marks: dict[str, int] = {}
     told: dict[str, str] = {}
     silent: list[str] = []
@@ -100,8 +101,8 @@ def mapped(answers: Iterable[tuple[str, Sequence[str]]], maps: Mapping[str, Ques
 
 
 def with_earlier(now: Mapped, marks: Mapping[str, int], said: Mapping[str, str]) -> Mapped:
-    """Return the marks of an annotation with those that were taken from it before, by questions
-    that are not mapped this time."""
+    """Return the marks of an annotation together with its earlier ones, for questions that are not
+    mapped this time."""
     asked = {words.partition("=")[0] for words in now.said.values()}
     kept = {
         name: level
@@ -116,8 +117,8 @@ def with_earlier(now: Mapped, marks: Mapping[str, int], said: Mapping[str, str])
 
 
 def contradicts(now: Mapped, marks: Mapping[str, int], said: Mapping[str, str]) -> bool:
-    """Return whether an annotation answers a question otherwise than before: in other words that
-    mean another level, not in another form of the same answer."""
+    """Return whether an annotation answers a question differently from before: with words that mean
+    another level, not with another form of the same answer."""
     before = {words.partition("=")[0]: name for name, words in said.items()}
     for name, words in now.said.items():
         was = before.get(words.partition("=")[0])
@@ -130,7 +131,7 @@ def contradicts(now: Mapped, marks: Mapping[str, int], said: Mapping[str, str]) 
 
 def utc(text: str) -> str | None:
     """Return a time as RFC 3339 in UTC with six decimals, so that texts sort as times do; None for
-    what is none, or names no zone."""
+    a text that is not a time, or names no zone."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:

@@ -1,7 +1,8 @@
 """What people said of attempts in other tools: their agreement, and the mark of each attempt.
 
-These labels are counted apart from those given here. No pair, flag, limit or calibration reads
-them: their raters were not blind, and nobody knows how the attempts were chosen.
+These labels are counted separately from those given in this program. No pair, flag, limit or
+calibration reads them: their raters were not blind, and it is unknown how the attempts were
+selected.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -14,7 +15,7 @@ from reviewer.suite.value import Value
 
 class AttemptMarks(Value, frozen=True):
     """The marks of attempts on one criterion, as item → whether people find it good: None where
-    their marks are on both sides. `agreement` is that of the raters."""
+    marks disagree. `agreement` is that of the raters."""
 
     criterion_id: str
     good: dict[str, bool | None]
@@ -28,7 +29,8 @@ def of_attempts(labels: Iterable[Label]) -> tuple[Label, ...]:
 
 def attempt_marks(labels: Sequence[Label], rubric: Rubric, seed: str) -> tuple[AttemptMarks, ...]:
     """Return the marks on each criterion that a label names, in the rubric's order. A person who
-    marked an attempt twice and otherwise stands for two: the disagreement is kept."""
+    marked an attempt twice with different marks counts as two raters, so that the disagreement is
+    kept."""
     found = []
     for criterion in rubric.criteria:
         name = criterion.criterion_id
@@ -49,7 +51,7 @@ def attempt_marks(labels: Sequence[Label], rubric: Rubric, seed: str) -> tuple[A
 
 
 def _rate(given: dict[str, Rating], reviewer: str, level: int) -> None:
-    """Add a mark of a person; another one of the same person gets a name of its own."""
+    """Add a mark of a person; a further mark of the same person gets its own name."""
     own = [name for name in given if name == reviewer or name.startswith(f"{reviewer} again ")]
     if any(given[name] == level for name in own):
         return

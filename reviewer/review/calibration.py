@@ -1,8 +1,8 @@
-"""The calibration of a judge: its answers beside those that people settled on. A row is one pair
-that people have settled and the judge has answered in both orders. Without rows nothing is known,
-and an unusable answer counts as wrong and as a flip. A calibration is valid for the judge's model,
-prompt, rubric and the family of candidates it was tried on; with any other it has expired.
-"""
+"""The calibration of a judge: its answers compared with those that people settled. A row is one
+pair that people have settled and the judge has answered in both orders. Without rows nothing is
+known, and an unusable answer counts as wrong and as a flip. A calibration is valid for the judge's
+model, prompt, rubric and the family of candidates on which it was tested; for any other it has
+expired."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,17 +35,16 @@ Confusion = dict[tuple[str, str], int]
 
 class Calibration(Value, frozen=True):
     """A judge's calibration. Shares are None without rows; bounds are one-sided, 95 %, of the mean
-    over episodes: lower ones, for flips the upper.
+    over episodes: lower bounds, for flips the upper bound.
 
     `position_p` is the exact two-sided binomial test of first against last slot among `primacy` and
     `recency`. `stability` is the mean share of the commonest answer over `repeated` questions asked
-    more than once. `errors` of `calls` brought nothing usable. `confusion` counts (people, judge in
+    more than once. `errors` of `calls` gave no usable answer. `confusion` counts (people, judge in
     forward order), each `left`, `right`, `tie`, `both_bad` or `error`; `by_episode` is the same for
-    each episode, and `by_criterion` for the pairs in which a criterion spoke, with the side it
-    spoke for in place of people's winner. `within` and `within_strict` say whether the estimates,
-    and also their bounds, are within the policy, whichever is in force. `expired` says what changed
-    since the last calibration, "" when nothing did. `refuted` says that a bound on the good side
-    misses the policy.
+    each episode, and `by_criterion` for the pairs in which a criterion decided, with its side in
+    place of people's winner. `within` and `within_strict` say whether the estimates, and also their
+    bounds, are within the policy, whichever mode is in force. `expired` says what changed since the
+    last calibration, "" when nothing did. `refuted` says that a favorable bound misses the policy.
     """
 
     key: JudgeKey
@@ -88,9 +87,9 @@ def calibrate(
     policy: JudgePolicy,
     strict: bool,
 ) -> Calibration:
-    """Compare the answers of the judge of `key` with those that people settled on. `families` are
-    those of the candidates behind each item. `policy` applies to the estimates, and with `strict`
-    to their bounds too.
+    """Compare the answers of the judge of `key` with those that people settled. `families` are the
+    families of the candidates behind each item. `policy` applies to the estimates, and with
+    `strict` to their bounds too.
     """
     everything = [label for label in labels if label.kind == "pair"]
     people = settled_under(everything, key.rubric_digest)
@@ -108,7 +107,7 @@ def _expired(
     key: JudgeKey,
     families: Mapping[str, frozenset[str]],
 ) -> str:
-    """Return how the newest earlier calibration differs from the requested one."""
+    """Return how the newest earlier calibration differs from the one requested."""
     people = settled_under(labels, None)
     before: dict[tuple[str, ...], list[Judgment]] = {}
     for one in judgments:
@@ -201,7 +200,7 @@ def _measured(
 def _within(
     rows: Iterable[PairRow], holds: Callable[[PairRow], bool]
 ) -> tuple[tuple[int, int], ...]:
-    """Return (pairs, how many of them hold) of each episode."""
+    """Return (pairs, pairs for which `holds`) of each episode."""
     made, held = Counter[str](), Counter[str]()
     for row in rows:
         made[row.episode_id] += 1
@@ -221,7 +220,7 @@ def _refuted(scores: Scores, policy: JudgePolicy) -> bool:
 
 
 def _letters(row: PairRow) -> dict[str, str | None]:
-    """Return the row in the letters of `stats.judge`: A is left in forward order."""
+    """Return the row in the letters of `stats.judge`: A is on the left in forward order."""
     named = {row.forward_left: "A", row.forward_right: "B", TIE: TIE}
     return {
         "human": named[row.wanted],
@@ -231,7 +230,7 @@ def _letters(row: PairRow) -> dict[str, str | None]:
 
 
 def _repeats(judgments: Iterable[Judgment]) -> tuple[float | None, int]:
-    """Return the mean share of the commonest answer among repeats, and of how many questions."""
+    """Return the mean share of the commonest answer among repeats, and the number of questions."""
     given: dict[tuple[str, str], list[str]] = {}
     for one in judgments:
         given.setdefault((one.item, one.order), []).append(one.winner or "error")

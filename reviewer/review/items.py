@@ -1,8 +1,8 @@
 """Items of questions for people, built from final messages, and the order in which pairs are shown.
 
-An item is a pair of messages of one episode, or one message. It is named by its content: the same
-texts from other attempts are the same item, also in stores that never met, and its traces are
-joined. Identical messages make no pair; they are counted. Digests are sha256 in lower-case hex.
+An item is a pair of messages of one episode, or one message. Its name is a digest of its content:
+the same texts from other attempts are the same item, even in unrelated stores, and its traces are
+merged. Identical messages make no pair; they are counted. Digests are sha256 in lower-case hex.
 """
 
 from collections import deque
@@ -18,15 +18,15 @@ from reviewer.suite.value import Value
 
 Kind = Literal["pair", "message"]
 LabelKind = Literal["pair", "message", "attempt"]
-"""Kinds of item that labels are about. Nobody is shown an `attempt`: its labels come from other
-tools, where a person saw the whole of it."""
+"""Kinds of items that labels are about. An `attempt` is never shown: its labels come from other
+tools, where a person saw all of it."""
 
 TIE = "tie"
 BOTH_BAD = "both_bad"
 
 
 class ItemRecord(Value, frozen=True, kw_only=True):
-    """The members that labels and judgments begin with: the record's digest, and its item."""
+    """The first members of labels and judgments: the record's digest, and its item."""
 
     uid: Annotated[
         str,
@@ -52,10 +52,10 @@ class TraceMessage(Value, frozen=True):
 
 
 class Message(Value, frozen=True):
-    """A text that at least one trace ends with, `missing` when it is absent or empty.
+    """A text with which at least one trace ends, `missing` when it is absent or empty.
 
-    `traces` are the ids of the traces that end so, sorted; they are never shown before a label is
-    committed.
+    `traces` are the ids of the traces that end with it, sorted; they are never shown before a label
+    is committed.
     """
 
     digest: str
@@ -67,8 +67,8 @@ class Message(Value, frozen=True):
 class Item(Value, frozen=True):
     """One question for people: a pair of messages of one episode, or one message.
 
-    `item` is its name. A pair holds two different messages sorted by digest, which says nothing of
-    who wrote them.
+    `item` is its name. A pair holds two different messages sorted by digest, which reveals nothing
+    about their candidates.
     """
 
     item: str
@@ -100,10 +100,9 @@ class Showing(Value, frozen=True):
 
 
 class ItemSet(Value, frozen=True):
-    """Items sorted by episode and name, and counts of the rest. `identical` pairs of traces end
-    with the same text, `merged` ones give an item that exists already, and `unpaired` traces found
-    no counterpart. Pairs considered = items + identical + merged.
-    """
+    """Items sorted by episode and name, and counts of the others. `identical` pairs of traces end
+    with the same text, `merged` pairs give an item that exists already, and `unpaired` traces have
+    no counterpart. Pairs considered = items + identical + merged."""
 
     items: tuple[Item, ...]
     identical: int = 0
@@ -112,13 +111,13 @@ class ItemSet(Value, frozen=True):
 
 
 def message_digest(text: str | None) -> str:
-    """Return sha256 of the text's UTF-8 bytes; that of no bytes when there is no text."""
+    """Return sha256 of the text's UTF-8 bytes; without a text, that of no bytes."""
     return sha256_hex((text or "").encode())
 
 
 def item_name(kind: LabelKind, suite_digest: str, episode_id: str, messages: Sequence[str]) -> str:
-    """Return the name of an item from the digests of its messages, in any order; of an attempt from
-    that of its record."""
+    """Return the name of an item from the digests of its messages, in any order; for an attempt
+    from the digest of its record."""
     content: dict[str, object] = {"kind": kind, "suite": suite_digest, "episode": episode_id}
     if kind == "pair":
         content["messages"] = sorted(messages)
@@ -132,7 +131,7 @@ def item_name(kind: LabelKind, suite_digest: str, episode_id: str, messages: Seq
 def candidate_pairs(
     suite_digest: str, baseline: Iterable[TraceMessage], candidate: Iterable[TraceMessage]
 ) -> ItemSet:
-    """Return each attempt of the baseline beside the candidate's attempt of that number.
+    """Return each attempt of the baseline paired with the candidate's attempt of the same number.
 
     ValueError when one side fills a slot twice.
     """
@@ -155,7 +154,7 @@ def attempt_pairs(suite_digest: str, traces: Iterable[TraceMessage]) -> ItemSet:
 
 
 def message_items(suite_digest: str, traces: Iterable[TraceMessage]) -> ItemSet:
-    """Return each different final message of each episode, a missing one too."""
+    """Return each different final message of each episode, including a missing one."""
     found: dict[tuple[str, str], list[TraceMessage]] = {}
     for trace in traces:
         found.setdefault((trace.episode_id, message_digest(trace.text)), []).append(trace)
@@ -170,7 +169,7 @@ def message_items(suite_digest: str, traces: Iterable[TraceMessage]) -> ItemSet:
 def pair_items(
     suite_digest: str, pairs: Iterable[tuple[TraceMessage, TraceMessage]], unpaired: int = 0
 ) -> ItemSet:
-    """Return these pairs as items; the two of each are of one episode."""
+    """Return these pairs as items; both traces of a pair are of one episode."""
     found: dict[tuple[str, str, str], tuple[list[TraceMessage], list[TraceMessage]]] = {}
     identical = considered = 0
     for both in pairs:
@@ -225,9 +224,9 @@ def _sorted(items: Iterable[Item]) -> tuple[Item, ...]:
 
 # The order of pairs: each once with either message on the left, and far apart.
 #
-# The whole order follows from the items, in the order of the queue, and a seed: nothing needs to
-# be stored to resume a session. Second showings come first in, first out, but mixed among first
-# ones by a seeded coin, so that a reviewer cannot recognize a repeat by its place.
+# The whole order follows from the items, in the order of the queue, and a seed: nothing needs to be
+# stored to resume a session. Second showings are first in, first out, but mixed among first ones by
+# a seeded coin, so that a reviewer cannot recognize a repeat by its place.
 
 
 FAR = 20
@@ -235,7 +234,7 @@ FAR = 20
 
 class PastShowing(NamedTuple):
     """One showing that was on screen. It was `labeled` (or skipped with a reason), or handed back
-    without a word, and then it comes again."""
+    without an answer, and is then shown again."""
 
     item: str
     number: int
@@ -248,10 +247,10 @@ def distance(pairs: int) -> int:
 
 
 def showing(item: Item, number: int, seed: str) -> Showing:
-    """Return a pair in the order of showing `number` (1 or 2); who is left first, a seeded hash
-    decides.
+    """Return a pair in the order of showing `number` (1 or 2); a seeded hash decides which message
+    is on the left first.
 
-    ValueError for an item that is no pair, or another number.
+    ValueError for an item that is not a pair, or another number.
     """
     if item.kind != "pair" or number not in (1, 2):
         raise ValueError(f"showing {number} of a {item.kind}: pairs are shown as 1 and as 2")
@@ -263,8 +262,8 @@ def showing(item: Item, number: int, seed: str) -> Showing:
 
 def schedule(items: Sequence[Item], seed: str) -> tuple[Showing, ...]:
     """Return both showings of every pair. First showings come in the order of `items`; each second
-    one comes at least `distance(len(items))` places after its first. ValueError for an item
-    twice."""
+    showing comes at least `distance(len(items))` places after the first. ValueError for a repeated
+    item."""
     if len({item.item for item in items}) != len(items):
         raise ValueError("an item is in the queue twice")
     return tuple(_scheduled(items, len(items), seed))
@@ -275,8 +274,8 @@ def _scheduled(items: Iterable[Item], count: int, seed: str) -> Iterator[Showing
     apart, place = distance(count), 0
     waiting: deque[Item] = deque()
     for item in items:
-        # With `apart` or more waiting, the one in front was shown at least that long ago, and
-        # each that enters behind them will wait at least that long.
+        # With `apart` or more waiting, the first of them was shown at least that long ago, and each
+        # one added at the end will wait at least that long.
         while len(waiting) >= apart and _coin(seed, f"place {place}"):
             yield showing(waiting.popleft(), 2, seed)
             place += 1
@@ -290,8 +289,8 @@ def _scheduled(items: Iterable[Item], count: int, seed: str) -> Iterator[Showing
 def remaining(
     items: Sequence[Item], seed: str, seen: Sequence[PastShowing] = ()
 ) -> tuple[Showing, ...]:
-    """Return what is still to be shown after `seen`, as `coming_pairs` yields it. ValueError for an
-    item twice."""
+    """Return the showings left after `seen`, as `coming_pairs` yields them. ValueError for a
+    repeated item."""
     names = {item.item for item in items}
     if len(names) != len(items):
         raise ValueError("an item is in the queue twice")
@@ -301,14 +300,14 @@ def remaining(
 def coming_pairs(
     items: Iterable[Item], names: Collection[str], seed: str, seen: Sequence[PastShowing] = ()
 ) -> Iterator[Showing]:
-    """Yield what is still to be shown after `seen`, everything that was on screen, oldest first.
-    `names` are those of `items`, of which no more is taken than what is yielded needs.
+    """Yield the showings left after `seen`, the showings that were on screen, oldest first. `names`
+    are the names of `items`, which are read only as far as needed.
 
-    The order is that of the schedule without what is labeled. It is left only where a pair would
+    The order is that of the schedule without labeled showings. It differs only where a pair would
     come too near to its other showing (because items were labeled out of order, or the queue has
-    changed since), and for a showing handed back: that one waits `distance` places, or as many as
-    leave room for its other order. Items in `seen` that are no longer in the queue only count as
-    places.
+    changed since), and for a showing that was handed back, which waits `distance` places, or as
+    many as leave room for its other order. Items in `seen` that are no longer in the queue only
+    count as places.
     """
     labeled = {(one.item, one.number) for one in seen if one.labeled}
     made = sum(name in names for name, _ in labeled)
@@ -330,8 +329,8 @@ def coming_pairs(
 def _spaced(
     rest: Iterable[Showing], count: int, ready: dict[tuple[str, int], int], start: int, apart: int
 ) -> Iterator[Showing]:
-    """Yield `rest`, `count` of them, with each showing no earlier than `ready` (a place) says, as
-    far as that can be."""
+    """Yield `rest`, `count` of them, with each showing no earlier than its place in `ready`, as far
+    as possible."""
     waiting: list[tuple[int, Showing]] = []
     coming = iter(enumerate(rest))
     for place in range(start, start + count):

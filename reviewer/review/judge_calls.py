@@ -1,10 +1,10 @@
 """Asking a judge: where it is reached, calls to it, and reading its replies.
 
 As many calls run at a time as there are lines, until all are answered or asking is stopped. Every
-call ends as a judgment, also one that brought nothing usable.
+call ends as a judgment, even one without a usable answer.
 
 A reply is the one JSON object in it, checked against the shape its preset asks for. Nothing is
-evaluated, guessed or mended. Text around the object is ignored, since most models wrap it in a
+evaluated, guessed or repaired. Text around the object is ignored, since most models wrap it in a
 sentence or a fence; no object, two of them, an unknown winner or a score off its scale make a reply
 unusable.
 """
@@ -61,8 +61,8 @@ class Address(NamedTuple):
 
 def judge_settings(judge: JudgePrompt, address: Address) -> Settings:
     """Return the endpoint ready to be asked. `model` falls back to that of judge.json. Raises
-    Unrunnable with the way out: no address, no model, another model than judge.json fixes, no
-    key."""
+    Unrunnable with the way out: no address, no model, a model other than the one that judge.json
+    fixes, or no key."""
     model = address.model or judge.model
     if not model:
         raise Unrunnable("--model: is missing: judge.json names none, so say which is asked")
@@ -88,11 +88,11 @@ def judge_settings(judge: JudgePrompt, address: Address) -> Settings:
 
 LONGEST = 32_768
 MOST_STARTS = 200
-"""Braces that begin no object: so many of them are no sentence with an answer in it."""
+"""Braces that begin no JSON object: a reply with this many is not searched further."""
 
 
 class NotParsed(Exception):
-    """The reply says nothing that can be used; the text says why."""
+    """The reply contains nothing usable; the text says why."""
 
 
 class UnknownEvent(Exception):
@@ -118,7 +118,8 @@ Five = Annotated[float, Field(ge=0, le=5)]
 
 
 class _Reply(BaseModel):
-    """Members beyond those asked for are passed over: judges add some, and none changes these."""
+    """Members beyond those asked for are ignored: judges add some, and none changes the asked
+    ones."""
 
     model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
 
@@ -160,9 +161,9 @@ _SHAPES: dict[Preset, type[_Reply]] = {
 
 
 def read_reply(text: str, preset: Preset, shown: Collection[int] = ()) -> Reply:
-    """Return the reply as a value. `shown` numbers the events a claim may name.
+    """Return the reply as a value. `shown` has the numbers of the events that a claim may name.
 
-    Raises NotParsed, and UnknownEvent for a claim grounded in nothing that was shown.
+    Raises NotParsed, and UnknownEvent for a claim that names an event that was not shown.
     """
     found = _the_object(text)
     try:
@@ -217,16 +218,17 @@ def _objects(text: str) -> Iterator[str]:
 
 
 PACE = Pace(tries=3, longest_backoff_s=10.0)
-"""A judge is asked again later at no loss, so it is not waited for as long as a candidate."""
+"""A judge can be asked again later without loss, so calls wait less long than those of a
+candidate."""
 
 MOST_UNANSWERED = 5
-"""So many calls in a row without an answer, and the others are not tried."""
+"""After this many calls in a row without an answer, the others are not tried."""
 
 _LIMIT, _LIMIT_NOW = "max_tokens", "max_completion_tokens"
 
 
 class Silent(Exception):
-    """The endpoint answers nothing any more; the text says what was tried last."""
+    """The endpoint no longer answers; the text names the last error."""
 
 
 class Line(NamedTuple):
@@ -258,7 +260,7 @@ async def ask_all(
 ) -> None:
     """Ask every question, or fewer when `control` says so; `told` receives each judgment as it
     comes, and may wait. Raises Unrunnable (no key, no such model) and Silent; judgments passed on
-    by then remain."""
+    before that remain."""
     asking = _AskSession(asked, line, control, told)
     with control.listening() as changed:
         workers = [asyncio.create_task(asking.work()) for _ in range(jobs)]
@@ -286,7 +288,7 @@ async def _abandoned(control: Control, changed: asyncio.Event) -> None:
 
 
 class _AskSession:
-    """The questions that wait, and what their calls have in common."""
+    """The questions that wait, and the common settings of their calls."""
 
     def __init__(
         self,
@@ -307,7 +309,7 @@ class _AskSession:
             raise Silent(f"{self._unanswered} calls in a row brought no answer: {self._last}")
 
     async def work(self) -> None:
-        """One line to the endpoint, until there is nothing more to ask."""
+        """Make calls over one line to the endpoint until no question is left."""
         line = self._line
         endpoint = Endpoint(line.settings, line.redaction, line.pace)
         try:
@@ -334,7 +336,7 @@ class _AskSession:
             except RequestRefusal as refused:
                 if _LIMIT_NOW not in refused.said or self._limit == _LIMIT_NOW:
                     raise
-                self._limit = _LIMIT_NOW  # the same limit under the name that newer models know
+                self._limit = _LIMIT_NOW  # the same limit under its name in newer models
                 answer, usage, cost_usd = await call(payload=self._payload(question))
         except CandidateFault as fault:
             turn = fault.turn
@@ -362,8 +364,8 @@ class _AskSession:
         return {"model": settings.model, **config, "messages": said}
 
     def _safe(self, text: str) -> str:
-        """Return the judge's words, fit to be kept: no key (it may have been spelled with escapes
-        inside the reply), no identifier, one line, not long."""
+        """Return the judge's words in a form that may be kept: without the key (which a reply may
+        spell with escapes), without identifiers, on one line, of limited length."""
         return self._mask.line(self._line.settings.key.hide(text).strip())
 
     def _judgment(self, question: Question, came: _CallOutcome) -> Judgment:

@@ -1,6 +1,5 @@
-"""The questions for a judge, each under the digest of all that decides its reply, and what asking
-them may cost.
-"""
+"""The questions for a judge, each under the digest of everything that decides its reply, and their
+estimated cost."""
 
 import math
 import re
@@ -16,7 +15,7 @@ from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 
 # Filling a judge's prompt: plain replacement, in one pass, of masked text only.
 #
-# Text of others is put between two lines with a token that none of it contains, so that no
+# Text written by others is put between two lines with a token that occurs in none of it, so that no
 # message can end its own quotation, however the prompt delimits it.
 
 
@@ -40,14 +39,14 @@ class Observation(NamedTuple):
 
 
 def prompt_digest(asked: JudgeQuestion) -> str:
-    """Return sha256 of the prompt as it is frozen with the suite, its places unfilled."""
+    """Return sha256 of the prompt as it is frozen with the suite, before it is filled."""
     return sha256_hex(asked.prompt.encode())
 
 
 def fence_token(item: str, texts: Collection[str]) -> str:
-    """Return the token that ends every quotation about an item: the same each time, and in none of
-    `texts`. It follows from the item's name, which is a digest of the messages: nobody can write a
-    message that contains its own."""
+    """Return the token that ends every quotation about an item: always the same, and in none of
+    `texts`. It is computed from the item's name, which is a digest of the messages: no message can
+    contain its own token."""
     number = 0
     while True:
         token = sha256_hex(f"fence {number} {item}".encode())[:_TOKEN]
@@ -62,13 +61,14 @@ def fenced(text: str, token: str) -> str:
 
 
 def fill(prompt: str, values: Mapping[str, str]) -> str:
-    """Return the prompt with each {place} that `values` names replaced. What is put in is not
-    looked at again, so a message that spells a place stays as it is; every other brace is text."""
+    """Return the prompt with each {place} that `values` names replaced. Inserted text is not
+    scanned again, so a message that spells a place stays as it is; every other brace is text."""
     return _PLACES.sub(lambda found: values.get(found[1], found[0]), prompt)
 
 
 def criteria_text(rubric: Rubric | None) -> str:
-    """Return the rubric's questions, a line each, with what the two ends look like."""
+    """Return the rubric's questions, one per line, with the descriptions of both ends of the
+    scale."""
     lines = []
     for criterion in rubric.criteria if rubric else ():
         ends = [
@@ -82,13 +82,13 @@ def criteria_text(rubric: Rubric | None) -> str:
 
 
 def observations_text(observed: Iterable[Observation]) -> tuple[str, tuple[int, ...]]:
-    """Return the observations of a trace, an event to a line, and the numbers of the events that
+    """Return the observations of a trace, one event per line, and the numbers of the events that
     are shown; "" without any."""
     lines: list[str] = []
     shown: list[int] = []
     left_out = size = 0
     for one in observed:
-        said = "\\n".join(one.text.splitlines())  # none of it begins a line as an event does
+        said = "\\n".join(one.text.splitlines())  # no line of it can begin like an event
         line = f"[event {one.seq}] {one.tool} ({one.status}): {said}"
         size += len(line)
         if size > MOST_OBSERVED:
@@ -102,15 +102,15 @@ def observations_text(observed: Iterable[Observation]) -> tuple[str, tuple[int, 
 
 
 BYTES_PER_TOKEN = 4
-"""The rough rule behind every estimate: a token for four bytes of UTF-8."""
+"""The rough rule behind every estimate: four bytes of UTF-8 per token."""
 
 Observe = Callable[[str], Sequence[Observation]]
 """The observations of a trace, by its id."""
 
 
 class Bench(NamedTuple):
-    """The settings that all questions of one judge on one suite share. `masked` frees a text of
-    identifiers: nothing goes into a prompt without it. `requests` are the users' words by
+    """The settings that all questions of one judge on one suite share. `masked` removes identifiers
+    from a text: every text in a prompt passes through it. `requests` are the users' words by
     episode."""
 
     suite_id: str
@@ -125,9 +125,9 @@ class Bench(NamedTuple):
 
 
 class Question(NamedTuple):
-    """One call. `left`, `right` and `message` are digests; `shown` numbers the events of `trace`
-    that a claim may name; `request` is the digest of all that decides the reply, and of what it is
-    about."""
+    """One call. `left`, `right` and `message` are digests; `shown` has the numbers of the events of
+    `trace` that a claim may name; `request` is the digest of everything that decides the reply, and
+    of its subject."""
 
     item: Item
     asked: JudgeQuestion
@@ -143,7 +143,7 @@ class Question(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """`input_tokens` by the rough rule; `cost_usd` with every reply as long as it may be, None
+    """`input_tokens` by the rough rule; `cost_usd` with every reply at its maximum length, None
     without prices."""
 
     calls: int
@@ -154,9 +154,9 @@ class Estimate(NamedTuple):
 def questions(
     items: Iterable[Item], bench: Bench, repeats: int = 1, observe: Observe = lambda trace: ()
 ) -> Iterator[Question]:
-    """Yield every call that judging these items takes: pairs in both orders, messages once for each
-    further thing asked, faithfulness for each trace, all `repeats` times. An item that nothing is
-    asked about gives none."""
+    """Yield every call that is needed to judge these items: pairs in both orders, messages once for
+    each further question, faithfulness for each trace, all `repeats` times. An item about which
+    nothing is asked yields none."""
     for item in items:
         for asked in bench.judge.asks:
             if KIND_OF[asked.preset] != item.kind:
@@ -234,7 +234,7 @@ def _question(
 
 def _values(item: Item, bench: Bench, texts: Mapping[str, str]) -> dict[str, str]:
     """Return the values for the places of a prompt: `texts` of others, masked, each quoted. The
-    note that there is none is outside the quotation, where no message can write it."""
+    note for a missing text is outside the quotation, where no message can write it."""
     others = {"user_request": bench.masked(bench.requests.get(item.episode_id, "")), **texts}
     token = fence_token(item.item, others.values())
     absent = {"user_request": "", "observations": NO_OBSERVATION}

@@ -1,4 +1,5 @@
-"""The role a judge has earned, in words: why it may not score, and what it would take."""
+"""The role a judge has earned, in words: why it may not score, and the labels that it would
+need."""
 
 import math
 from typing import Literal, NamedTuple
@@ -9,20 +10,20 @@ from reviewer.suite.model import JudgePolicy
 from reviewer.suite.value import Value
 
 CONFIDENCE = 0.95
-"""Of every one-sided bound here."""
+"""The confidence of every one-sided bound here."""
 
 JudgeRole = Literal["scoring", "advisory only"]
 
 PLAN = 300
-"""Labels to plan for, each of another episode: a good judge, right on 97 % and flipping on 2 %, is
-accepted with them on its bounds in 86 of 100 cases."""
+"""Labels to plan for, each of another episode: with them a good judge, right on 97 % and flipping
+on 2 %, is accepted on its bounds in 86 of 100 cases."""
 
 _MOST = 1_000_000
 
 
 class Scores(NamedTuple):
-    """Of `n` pairs: right in forward order, right in both, and flipped; `right` and `steady` hold
-    (pairs, right in both orders) and (pairs, not flipped) of each episode."""
+    """Counts over `n` pairs: right in forward order, right in both, and flipped; `right` and
+    `steady` hold (pairs, right in both orders) and (pairs, not flipped) of each episode."""
 
     n: int
     forward: int
@@ -33,9 +34,9 @@ class Scores(NamedTuple):
 
 
 class EarnedRole(Value, frozen=True):
-    """A judge's role with its reasons. `more` labels at least are needed, all of them judged right
+    """A judge's role with its reasons. At least `more` labels are needed, all of them judged right
     in both orders, for the policy in force and (`more_strict`) on its bounds; None when no number
-    would do. `needs` says it in a sentence, "" for a judge that may score."""
+    would do. `needs` is the same as a sentence, "" for a judge that may score."""
 
     role: JudgeRole
     why: str
@@ -104,7 +105,8 @@ def _above(name: str, value: float | None, limit: float) -> str:
 
 
 def _told(value: float, limit: float) -> str:
-    """Return two digits, or as many as show on which side of the limit it is."""
+    """Return two digits, or as many as are needed to show on which side of the limit the value
+    is."""
     digits = 2
     while digits < 6 and f"{value:.{digits}f}" == f"{limit:.{digits}f}":
         digits += 1
@@ -112,8 +114,8 @@ def _told(value: float, limit: float) -> str:
 
 
 def _more_point(scores: Scores, policy: JudgePolicy) -> int | None:
-    """Return the fewest further pairs, all right and none flipped, that bring both estimates
-    within."""
+    """Return the fewest further pairs, all right and none flipped, that bring both estimates within
+    the policy."""
     wrong, flips = scores.n - scores.forward, scores.flips
 
     def holds(total: int) -> bool:
@@ -139,9 +141,9 @@ def _more_point(scores: Scores, policy: JudgePolicy) -> int | None:
 
 def _more_strict(scores: Scores, policy: JudgePolicy) -> int | None:
     """Return the fewest further pairs, all right, none flipped and each of another episode, that
-    bring both bounds within."""
+    bring both bounds within the policy."""
     if policy.min_accuracy >= 1 or policy.max_flip_rate <= 0:
-        return None  # no number of pairs shows that nothing is ever wrong
+        return None  # no number of pairs shows that errors never occur
     wanted = [0 if scores.n else 1]
     if policy.min_accuracy > 0:
         wanted.append(clean_episodes_needed(scores.right, policy.min_accuracy, CONFIDENCE))

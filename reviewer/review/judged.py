@@ -1,4 +1,4 @@
-"""Answers of a judge beside those that people settled on: of pairs, and of single messages."""
+"""Answers of a judge next to those that people settled: for pairs, and for single messages."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -18,7 +18,7 @@ from reviewer.stats.judge import (
 from reviewer.suite.rubric import Preset
 from reviewer.suite.value import Value
 
-# The pairs that a calibration is made of: what people settled beside what the judge answered.
+# The pairs from which a calibration is computed: people's settled answers and the judge's.
 
 
 Outcome = Literal["agrees", "flips", "differs", "error"]
@@ -26,7 +26,7 @@ Slot = Literal["first", "last", ""]
 
 
 class JudgeKey(Value, frozen=True):
-    """For what a calibration holds. `family` is what the candidates have in common: their agent."""
+    """The scope of a calibration. `family` is what the candidates have in common: their agent."""
 
     judge_id: str
     model: str
@@ -36,9 +36,9 @@ class JudgeKey(Value, frozen=True):
 
 
 class PairRow(Value, frozen=True):
-    """One pair, its winners as digests, `tie` or (people alone) `both_bad`; None is an unusable
+    """One pair, its winners as digests, `tie` or (people only) `both_bad`; None is an unusable
     answer. `forward_left` is the left message in forward order; `decided` maps the criteria that
-    people gave as decisive to the message they favored; `slot` is the one a flip favors."""
+    people named as decisive to the message they favored; `slot` is the slot that a flip favors."""
 
     item: str
     episode_id: str
@@ -53,7 +53,8 @@ class PairRow(Value, frozen=True):
 
     @property
     def wanted(self) -> str:
-        """Return the right answer for the judge: a judge knows no `both_bad`, so that is a tie."""
+        """Return the right answer for the judge: a judge has no `both_bad`, so that counts as a
+        tie."""
         return TIE if self.people == BOTH_BAD else self.people
 
     @property
@@ -66,8 +67,8 @@ class PairRow(Value, frozen=True):
 
 
 class ExcludedPairs(Value, frozen=True):
-    """Pairs that make no row: people differ on them (`unsettled`), the judge has not answered both
-    orders (`unjudged`), nobody has labeled them (`unlabeled`), or they show other candidates
+    """Pairs that give no row: people differ on them (`unsettled`), the judge has not answered both
+    orders (`unjudged`), no one has labeled them (`unlabeled`), or they show other candidates
     (`other_family`)."""
 
     unsettled: int = 0
@@ -83,14 +84,14 @@ def settled_under(labels: Sequence[Label], rubric: str | None) -> dict[str, Sett
 
 
 def made_by(judgment: Judgment, key: JudgeKey) -> bool:
-    """Return whether this is an answer of the judge that `key` names, for any candidate."""
+    """Return whether the judge of `key` gave this answer, for any candidate."""
     return (judgment.judge_id, judgment.model, judgment.prompt_digest, judgment.rubric_digest) == (
         key.judge_id, key.model, key.prompt_digest, key.rubric_digest,
     )  # fmt: skip
 
 
 class AnswerPair(NamedTuple):
-    """The first answer to a pair in either order."""
+    """The first answer to a pair in each order."""
 
     forward: Judgment
     swapped: Judgment
@@ -112,8 +113,8 @@ def pair_rows(
     family: str,
     families: Mapping[str, frozenset[str]],
 ) -> tuple[tuple[PairRow, ...], ExcludedPairs]:
-    """Return the rows, by episode and item, and how many pairs make none. `families` are those of
-    the candidates behind each item."""
+    """Return the rows, by episode and item, and the number of pairs without one. `families` are
+    those of the candidates behind each item."""
     rows = []
     unsettled = unjudged = other_family = 0
     for item, one in people.items():
@@ -137,7 +138,7 @@ def pair_rows(
 
 def _row(one: SettledItem, winner: str, both: AnswerPair) -> PairRow:
     forward, swapped = both
-    assert forward.left is not None  # the forward judgment is that of a pair
+    assert forward.left is not None  # the forward judgment is of a pair
     assert forward.right is not None
     a, b = forward.winner, swapped.winner
     outcome: Outcome = "agrees"
@@ -163,12 +164,12 @@ def _row(one: SettledItem, winner: str, both: AnswerPair) -> PairRow:
     )
 
 
-# The share of pairs that a candidate wins, with the judge's mistakes taken out, where that may be
-# done at all. A diagnostic: it decides nothing.
+# The share of pairs that a candidate wins, corrected for the judge's mistakes, where that is
+# possible. A diagnostic: it decides nothing.
 
 
 LEAST_RANDOM = 20
-"""Labeled pairs of the random part below which no corrected share is shown."""
+"""Labeled pairs of the random part from which a corrected share is shown."""
 
 
 class CorrectedShare(Value, frozen=True):
@@ -181,8 +182,8 @@ class CorrectedShare(Value, frozen=True):
 
 
 class WinRate(Value, frozen=True):
-    """The share of pairs in which a candidate's message is the better one. `judged` is that of the
-    judge over the `n` pairs that no person labeled; a win counts only when both orders name it.
+    """The share of pairs in which a candidate's message is the better one. `judged` is the judge's
+    share over the `n` pairs that no person labeled; a win counts only when both orders name it.
 
     `rogan_gladen` is the share won outright, `ppi` counts a tie as half a win.
     """
@@ -201,9 +202,9 @@ def win_rate(
     expired: str = "",
 ) -> WinRate:
     """Return the share of pairs won. `rows` are labeled and judged. `unlabeled` is the judge's
-    winner of pairs that nobody labeled: by both orders, `tie` for an answer that could not be used.
-    `wins` is the candidate's message; all by item, and items that `wins` does not hold are left
-    out. `random` names the items of the random part of the queue."""
+    winner of pairs that no one labeled: from both orders, `tie` for an unusable answer. `wins` is
+    the candidate's message. All are by item; items that are not in `wins` are left out. `random`
+    names the items of the random part of the queue."""
     known = [row for row in rows if row.item in wins]
     marks = [
         _mark(winner, wins[item]) for item, winner in sorted(unlabeled.items()) if item in wins
@@ -268,14 +269,14 @@ def _mark(winner: str, candidate: str) -> float:
     return 0.5 if winner in (TIE, BOTH_BAD) else 0.0
 
 
-# What a judge says of single messages: means on its scales, and which claims nothing grounds.
+# The judge's opinion of single messages: means on its scales, and the claims without evidence.
 #
-# Diagnostics. They are a model's opinion, measured against nobody, and decide nothing.
+# Diagnostics: they are a model's opinion, not compared with people, and decide nothing.
 
 
 class ClaimLine(Value, frozen=True):
-    """One claim of the message that ends `trace`; `seq` is the event that grounds it, None when
-    none does."""
+    """One claim of the message that ends `trace`; `seq` is the event that supports it, None when no
+    event does."""
 
     trace: str
     episode_id: str
@@ -284,7 +285,7 @@ class ClaimLine(Value, frozen=True):
 
 
 class MessageFigures(Value, frozen=True):
-    """One preset over `messages` answers that could be used; `errors` others could not.
+    """One preset over `messages` usable answers; `errors` others were not usable.
 
     `means` are on the preset's scales. `complete` (completion) counts scores from 7, `grounded`
     (faithfulness) claims with an event behind them; each is None for other presets. `claims` lists

@@ -1,5 +1,6 @@
 # ruff: noqa: RUF012 (msgspec gives each instance its own copy of an empty default)
-"""Judgments: what a judge was asked and answered, how they travel and join, and which one counts.
+"""Judgments: the questions and answers of a judge, how they are exchanged and merged, and which of
+them counts.
 
 Judgments are only ever added.
 """
@@ -42,17 +43,17 @@ SCORES: dict[Preset, dict[str, float]] = {
     },
     "completion": {"score": 10.0},
 }
-"""The scores of a preset, each with its most; the least is 0."""
+"""The scores of a preset, each with its maximum; the minimum is 0."""
 
 MOST_CLAIMS = 100
-"""Claims of one answer."""
+"""The most claims of one answer."""
 
 COMPLETE = 7.0
-"""From this score of `completion` a message is complete."""
+"""The score of `completion` from which a message is complete."""
 
 
 class Claim(Value, frozen=True):
-    """One claim of a message, and the event whose observation grounds it."""
+    """One claim of a message, and the event whose observation supports it."""
 
     claim: Annotated[str, Limits(min_length=1, max_length=4000), "The claim, in the judge's words."]
     grounded: Annotated[bool, "Whether an observation grounds it."]
@@ -60,14 +61,14 @@ class Claim(Value, frozen=True):
 
 
 class Judgment(ItemRecord, frozen=True, kw_only=True):
-    """What a judge answered once. `at` is RFC 3339 in UTC, ending in Z."""
+    """One answer of a judge. `at` is RFC 3339 in UTC, ending in Z."""
 
     SCHEMA: ClassVar[str] = "reviewer/judgment@1"
     ORDER: ClassVar[str] = "schema uid item kind"
 
     kind: Annotated[Kind, "`pair`: two messages of one episode. `message`: one."]
     preset: Annotated[Preset, "What was asked."]
-    # `forward` is as good as a coin, and the same in every store.
+    # `forward` is as random as a coin, and the same in every store.
     order: Annotated[
         Order,
         "Of a pair: `forward` has the message of the lower digest on the left, `swapped` on the "
@@ -115,7 +116,7 @@ class Judgment(ItemRecord, frozen=True, kw_only=True):
 
     @property
     def final(self) -> bool:
-        """Return whether asking again is useless: an answer came, though it may be unusable."""
+        """Return whether asking again is useless: an answer came, even if it is unusable."""
         return self.error != "no_answer"
 
 
@@ -123,7 +124,7 @@ Problems = Iterator[tuple[str, str]]
 
 
 class JudgmentKey(NamedTuple):
-    """Of all judgments under one key, one counts."""
+    """The members that identify a question; of all judgments with one key, one counts."""
 
     item: str
     preset: str
@@ -141,8 +142,8 @@ def key_of(judgment: Judgment) -> JudgmentKey:
 
 
 def counting(judgments: Iterable[Judgment]) -> tuple[Judgment, ...]:
-    """Return the judgment that counts of each key, by time: the first that came, or, as long as
-    none did, the last try. Asking until the answer pleases must not pay."""
+    """Return the judgment that counts for each key, by time: the first answer, or without an answer
+    the last try. Asking until the answer is favorable must not pay."""
     found: dict[JudgmentKey, Judgment] = {}
     for one in sorted(judgments, key=age):
         known = found.get(key_of(one))
@@ -162,7 +163,7 @@ def _problems(judgment: Judgment) -> Problems:
 
 
 def _context(judgment: Judgment) -> Problems:
-    """Check that the item is the one that these messages make, in the order that is named."""
+    """Check that these messages, in the named order, make the item."""
     pair = judgment.kind == "pair"
     named = {"left": judgment.left, "right": judgment.right, "message": judgment.message}
     wanted = ("left", "right") if pair else ("message",)

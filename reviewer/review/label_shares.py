@@ -1,7 +1,7 @@
 """The shares that a policy may limit, counted from labels by episode: of pairs with the baseline,
 of marks by criterion, of a reviewer's own repeats, of two reviewers' answers to one item.
 
-A pair counts once somebody has answered it in both orders (where the rubric wants both), and its
+A pair counts once a person has answered it in both orders (if the rubric requires both), and its
 answer is settled; until then it is open. Nothing here is averaged: every share is a count.
 """
 
@@ -61,7 +61,7 @@ def pairs_with(
 
 
 def wins_or_ties(pairs: Iterable[tuple[str, str | None, str]]) -> LabelShare:
-    """Return the share of pairs that the candidate wins or ties: with both messages bad it does
+    """Return the share of pairs that the candidate wins or ties; a pair with two bad messages is
     neither."""
     return share_of(
         (episode, None if winner is None else winner in (TIE, own))
@@ -79,8 +79,8 @@ def both_bad(pairs: Iterable[tuple[str, str | None, str]]) -> LabelShare:
 def judged_wins(
     answers: Mapping[str, AnswerPair], own: Mapping[str, str]
 ) -> list[tuple[str, str | None, str]]:
-    """Return the judge's answer to each pair of `own` (item → this candidate's message), as
-    `pairs_with` does: None where an answer is unusable or differs between the orders."""
+    """Return the judge's answer to each pair of `own` (item → this candidate's message), in the
+    form of `pairs_with`: None where an answer is unusable or differs between the orders."""
     found = []
     for item, mine in sorted(own.items()):
         forward, swapped = answers[item]
@@ -111,7 +111,7 @@ def by_criterion(
 
 def self_consistency_shares(labels: Iterable[Label], rubric: Rubric) -> dict[str, LabelShare]:
     """Return, by reviewer, the share of pairs answered alike in both orders; a pair answered in one
-    order is open, unless the rubric is content with one."""
+    order is open, unless the rubric requires only one."""
     winners: dict[str, dict[str, list[str]]] = {}
     episodes: dict[str, str] = {}
     for label in counting(labels):

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF012 (msgspec gives each instance its own copy of an empty default)
-"""Labels: what one may not mean, how they travel and join, and which one counts.
+"""Labels: which ones are refused, how they are exchanged and merged, and which of them counts.
 
 Labels are only ever added. A revision or an undo is a new label that names the old one.
 """
@@ -54,8 +54,9 @@ Reason = Literal[
 
 
 class LabelKey(Value, frozen=True):
-    """Of all labels under one key, one counts. `annotation` is the id of an annotation in its
-    tool: several of one person about one attempt count beside each other."""
+    """The members that identify a question and its rater; of all labels with one key, one counts.
+    `annotation` is the id of an annotation in its tool: several annotations of one person about one
+    attempt count separately."""
 
     item: str
     showing: int
@@ -65,8 +66,8 @@ class LabelKey(Value, frozen=True):
 
 
 class Origin(Value, frozen=True, kw_only=True):
-    """Where a label of an attempt was taken from: an annotation of another tool. The person who
-    made it was not blind, and no order was exchanged."""
+    """The source of an attempt's label: an annotation of another tool. Its author was not blind,
+    and no order was exchanged."""
 
     tool: Annotated[Tool, "The tool whose file it was taken from."]
     annotation: Annotated[
@@ -85,7 +86,7 @@ class Origin(Value, frozen=True, kw_only=True):
 
 
 class Label(ItemRecord, frozen=True, kw_only=True):
-    """What one person said of one showing of one item. `at` is RFC 3339 in UTC, ending in Z."""
+    """One person's answer to one showing of one item. `at` is RFC 3339 in UTC, ending in Z."""
 
     SCHEMA: ClassVar[str] = "reviewer/label@1"
     ORDER: ClassVar[str] = "schema uid item kind"
@@ -127,7 +128,7 @@ class Label(ItemRecord, frozen=True, kw_only=True):
     traces: Annotated[
         Names, "The traces that the item was built from: context, outside the uid."
     ] = ()
-    # The rest is UNSET of other labels, so that those made before keep their uids.
+    # The members below are UNSET in other labels, so that earlier labels keep their uids.
     evidence_opened: Annotated[
         bool | UnsetType,
         File(bool, None),
@@ -169,7 +170,7 @@ class Label(ItemRecord, frozen=True, kw_only=True):
 
 
 Problems = Iterator[tuple[str, str]]
-"""(JSON path, reason) of each."""
+"""The (JSON path, reason) of each problem."""
 
 
 def label_problems(label: Label) -> list[tuple[str, str]]:
@@ -180,8 +181,8 @@ def label_problems(label: Label) -> list[tuple[str, str]]:
 def rubric_problems(label: Label, rubric: Rubric) -> list[tuple[str, str]]:
     """Return the reasons why this label does not fit `rubric`: another rubric, a criterion or a
     level it does not have, a criterion left out. A message needs a mark for every criterion, a pair
-    a side for each `required` one, an attempt a mark for what its tool asked; what is skipped or
-    withdrawn needs none."""
+    a side for each `required` one, an attempt a mark for each question of its tool; a skipped or
+    withdrawn label needs none."""
     if (label.rubric_id, label.rubric_version) != (rubric.rubric_id, rubric.version):
         reason = (
             f"{shown(label.rubric_id)} {shown(label.rubric_version)}, not "
@@ -210,7 +211,7 @@ def _against(label: Label, criteria: dict[str, Criterion]) -> Problems:
 
 
 def _context(label: Label) -> Problems:
-    """Check that the item is the one that these messages make."""
+    """Check that these messages make the item."""
     if label.kind == "attempt":
         yield from _attempt_context(label)
         return
@@ -246,7 +247,7 @@ def _context(label: Label) -> Problems:
 
 
 def _attempt_context(label: Label) -> Problems:
-    """Check that the item is the attempt of this record, told by one annotation."""
+    """Check that the item is the attempt of this record, from one annotation."""
     for name in ("left", "right", "message"):
         if getattr(label, name) is not None:
             yield f"$.{name}", "belongs to a label of a message or a pair"
@@ -304,7 +305,8 @@ def latest(labels: Iterable[Label]) -> dict[LabelKey, Label]:
     """Return the label that counts of each item, showing, reviewer and role, withdrawn ones
     included.
 
-    It is the end of its chain of revisions; of several ends the youngest, then the greatest uid.
+    It is the end of its chain of revisions; of several ends the newest, then the one with the
+    greatest uid.
     """
     groups: dict[LabelKey, dict[str, Label]] = {}
     for label in labels:
@@ -318,8 +320,8 @@ def latest(labels: Iterable[Label]) -> dict[LabelKey, Label]:
 
 
 def counting(labels: Iterable[Label]) -> tuple[Label, ...]:
-    """Return the labels that say something: the latest of each key, neither withdrawn nor skipped,
-    by time."""
+    """Return the labels with an answer: the latest of each key, neither withdrawn nor skipped, by
+    time."""
     said = [x for x in latest(labels).values() if not x.withdrawn and x.skipped is None]
     return tuple(sorted(said, key=age))
 
@@ -331,8 +333,8 @@ def done(labels: Iterable[Label], reviewer: str, role: str = "rater") -> tuple[L
 
 
 class Done(NamedTuple):
-    """What `done` returns of `labels` (`made`), and the keys of all labels of this person and role:
-    enough to add a label without looking at the others again."""
+    """The result of `done` for `labels` (`made`), and the keys of all labels of this person and
+    role: enough to add a label without reading the others again."""
 
     labels: Sequence[Label]
     reviewer: str
@@ -347,7 +349,7 @@ class Done(NamedTuple):
         return cls(labels, reviewer, role, made, frozenset(keys))
 
     def grown(self, labels: Sequence[Label]) -> "Done":
-        """Return the same of `labels`, quickly where they are those before and more behind them."""
+        """Return the result for `labels`, quickly if they begin with the earlier ones."""
         before = len(self.labels)
         if labels is self.labels:
             return self

@@ -1,6 +1,7 @@
-"""Labels, judgments, notes and costs as lines of JSON, each known by the digest of its content.
+"""Labels, judgments, notes and costs as lines of JSON, each identified by the digest of its
+content.
 
-Lines are only ever added, so joining two stores is their union by uid.
+Lines are only ever added, so merging two stores is the union of their lines by uid.
 """
 
 import re
@@ -25,7 +26,8 @@ Age = tuple[tuple[str, str], str]
 
 @lru_cache(maxsize=1 << 14)
 def instant(at: str) -> tuple[str, str]:
-    """Return a time in a form that sorts. ValueError for anything but an RFC 3339 time in UTC."""
+    """Return a time in a form that sorts. ValueError for text other than an RFC 3339 time in
+    UTC."""
     match = _UTC.fullmatch(at)
     if match is None:
         raise ValueError("must be a time in UTC such as 2026-01-31T09:02:31Z")
@@ -47,7 +49,7 @@ def is_instant(at: str) -> bool:
 
 class LineRecord(Protocol):
     """The members that a label, a judgment and a note have in common. A member `traces`, where
-    there is one, is context and stays outside the uid."""
+    there is one, is context and not part of the uid."""
 
     @property
     def uid(self) -> str: ...
@@ -79,14 +81,14 @@ class Lines(Generic[T]):
         self._traced = "traces" in getattr(kind, "__struct_fields__", ())
 
     def content(self, one: T) -> bytes:
-        """Return the bytes that the uid is the digest of: RFC 8785, all but the uid and the
+        """Return the bytes whose digest is the uid: RFC 8785, all members but the uid and the
         context."""
         members = self._plain(one)
         bare = {name: value for name, value in members.items() if name not in ("uid", "traces")}
         return canonical_bytes(bare, self._noun)
 
     def uid_of(self, one: T) -> str:
-        """Return the uid that follows from the content, whatever uid the record bears."""
+        """Return the uid computed from the content, whatever uid the record has."""
         return sha256_hex(self.content(one))
 
     def seal(self, one: T) -> T:
@@ -106,12 +108,12 @@ class Lines(Generic[T]):
         return b"".join(self.line(one) for one in self.merge(many, ()))
 
     def read_file(self, data: bytes, file: str = "") -> tuple[T, ...]:
-        """Read a file of JSON lines, by time, each record once. Empty lines are passed over.
+        """Read a file of JSON lines, by time, each record once. Empty lines are skipped.
 
         A uid may be absent and is then computed. ContractError with every problem (the first
-        hundred), each as `file:line`: unknown members with the near word, wrong types, repeated
-        members, NaN, what contradicts itself, an item that is not that of its messages, a uid that
-        is not that of the content. Nothing of such a file is returned.
+        hundred), each as `file:line`: unknown members with the nearest known word, wrong types,
+        repeated members, NaN, contradictions, an item that does not match its messages, a uid that
+        does not match the content. Nothing of such a file is returned.
         """
         name = file or f"{self._noun}s.jsonl"
         found: list[T] = []
@@ -135,7 +137,7 @@ class Lines(Generic[T]):
 
         ContractError with every problem, as `read_file` has them.
         """
-        # Here, so that lines which were read before cost no pydantic.
+        # Imported here, so that lines that were read before need no pydantic.
         from reviewer.suite.border import read_shape
 
         raw = read_shape(line, place, self._kind, max_bytes=MAX_LINE)
@@ -150,7 +152,7 @@ class Lines(Generic[T]):
         return _with(one, uid=self.uid_of(one))
 
     def stored(self, body: bytes) -> T:
-        """Read bytes that were read before (a line, with or without its newline): types alone are
+        """Read bytes that were read before (a line, with or without its newline): only types are
         checked. ContractError when they do not fit."""
         try:
             one: T = msgspec.json.decode(body, type=self._kind)
@@ -159,11 +161,11 @@ class Lines(Generic[T]):
         return one
 
     def merge(self, a: Iterable[T], b: Iterable[T]) -> tuple[T, ...]:
-        """Join two collections: each record once, by time and uid. Order and repetition are
-        immaterial.
+        """Merge two collections: each record once, by time and uid. Order and repetition do not
+        matter.
 
-        The traces of doubles are joined. ContractError for one whose uid is not that of its
-        content: joining by uid would let it replace another.
+        The traces of duplicates are merged. ContractError for a record whose uid does not match its
+        content: merging by uid would let it replace another.
         """
         joined: dict[str, T] = {}
         traces: dict[str, set[str]] = {}

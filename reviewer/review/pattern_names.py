@@ -1,8 +1,8 @@
 """Names that people give to patterns of failing attempts, as lines of JSON.
 
-Lines are only ever added. A line names those it replaces: what no other line replaces stands. So
-two names that were given in two stores both stand once these are joined, until a person gives one
-more.
+Lines are only ever added. A line names those it replaces; a line that no other line replaces is
+valid. So two names that were given in two stores are both valid after a merge, until a person gives
+another.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,15 +17,15 @@ MOST_NAME = 120
 """Characters of a name."""
 MOST_NOTE = 1000
 MOST_REPLACED = 1000
-"""Lines that one line can replace: as many names would have to stand at once."""
+"""Lines that one line can replace: that many names would have to be valid at once."""
 NEAR = "near-"
-"""What the id of an attempt in a group by nearness begins with."""
+"""The prefix of the id of an attempt in a group by nearness."""
 PATTERN_ID = rf"^(?:[0-9a-f]{{12}}|{NEAR}[0-9a-f]{{16}})$"
 
 
 class PatternName(Value, frozen=True, kw_only=True):
-    """One name of one pattern, or (with an empty `name`) the taking back of what it replaces. `at`
-    is RFC 3339 in UTC."""
+    """One name of one pattern, or (with an empty `name`) the withdrawal of the names it replaces.
+    `at` is RFC 3339 in UTC."""
 
     SCHEMA: ClassVar[str] = "reviewer/pattern-name@1"
 
@@ -55,7 +55,7 @@ class PatternName(Value, frozen=True, kw_only=True):
 
 
 def pattern_name_problems(one: PatternName) -> Iterator[tuple[str, str]]:
-    """Yield why this line is refused, whatever the store, as (JSON path, reason)."""
+    """Yield the reasons to refuse this line in any store, as (JSON path, reason)."""
     if one.name and (problem := name_problem(one.name)):
         yield "$.name", problem
     if not one.name and one.note:
@@ -68,8 +68,8 @@ PATTERN_NAMES = Lines("pattern-name", PatternName, pattern_name_problems)
 
 
 def standing(lines: Iterable[PatternName]) -> dict[str, tuple[PatternName, ...]]:
-    """Return pattern id → the lines that stand, of those of one suite, by time. Lines that take a
-    name back stand beside names that were given without knowing of them."""
+    """Return pattern id → the valid lines, from those of one suite, by time. Lines that withdraw a
+    name are listed next to names that were given without knowing of them."""
     groups: dict[str, list[PatternName]] = {}
     for one in sorted(lines, key=age):
         groups.setdefault(one.pattern_id, []).append(one)
@@ -81,5 +81,5 @@ def standing(lines: Iterable[PatternName]) -> dict[str, tuple[PatternName, ...]]
 
 
 def differ(standing: Iterable[PatternName]) -> bool:
-    """Return whether the lines that stand on one pattern disagree."""
+    """Return whether the valid lines of one pattern disagree."""
     return len({one.name for one in standing}) > 1

@@ -1,7 +1,8 @@
 """The queue of items to label, with reasons: flagged items first, mixed with a random part.
 
 Targeted labels say nothing about all traces, so at least one label in five comes from a random
-part, drawn by a hash that anyone can repeat, and each of its items keeps the chance it had.
+part, drawn by a hash that anyone can repeat, and each of its items records its probability of being
+drawn.
 """
 
 import math
@@ -18,7 +19,7 @@ from reviewer.suite.rubric import Rubric
 from reviewer.suite.strict_json import sha256_hex
 from reviewer.suite.value import Value
 
-# Why a message should be read by a person: facts of its traces, as reasons and strata.
+# Reasons for a person to read a message: facts of its traces, as reasons and strata.
 
 
 STRATA: dict[Stratum, tuple[Reason, ...]] = {
@@ -61,8 +62,7 @@ BLOCKED_ENDS = frozenset(
 class Signals(Value, frozen=True):
     """The signals of one trace before a person reads it; False and None: nothing known.
     `gate_disagreement`: another verdict on the attempt differs from ours. `efficiency` is 0 to 1,
-    `uncertainty` 0 (sure) to 1 (even).
-    """
+    `uncertainty` 0 (certain) to 1 (evenly split)."""
 
     safety: bool = False
     gate_disagreement: bool = False
@@ -86,9 +86,9 @@ def trace_signals(
 ) -> Signals:
     """Return the signals that a stored trace carries in itself.
 
-    `codes` are those of its findings, its user's thumbs-down among them, `passed` our verdict and
-    `said_elsewhere` that of the harness or judge beside it. Judge flips and lost episodes are known
-    from elsewhere: put them in with `msgspec.structs.replace`.
+    `codes` are those of its findings, including its user's thumbs-down, `passed` is our verdict and
+    `said_elsewhere` the verdict of the harness or judge. Judge flips and lost episodes come from
+    other sources: add them with `msgspec.structs.replace`.
     """
     end = termination_of(termination)
     return Signals(
@@ -104,11 +104,12 @@ def trace_signals(
 def uncertainty(
     votes: Sequence[int] = (), margin: float | None = None, width: float = 0.1
 ) -> float | None:
-    """Return how even the votes are, or how near to a limit a score is, whichever is more: 0 to 1.
+    """Return how even the votes are, or how near a score is to its limit, whichever is greater: 0
+    to 1.
 
     `votes` counts the answers given so far (of people or a judge's repeats), one number per
-    possible answer; their entropy is taken as a share of the most there can be. `margin` is how far
-    the score is from its limit: 1 at the limit, 0 from `width` away. None when neither is known.
+    possible answer; their entropy is divided by its maximum. `margin` is how far the score is from
+    its limit: 1 at the limit, 0 from `width` away. None when neither is known.
     """
     known = []
     entropy = vote_entropy(votes)
@@ -122,7 +123,8 @@ def uncertainty(
 
 
 def joined(signals: Iterable[Signals]) -> Signals:
-    """Return the signals of an item from those of its traces: one trace's flag is the item's."""
+    """Return the signals of an item from those of its traces: a flag of one trace flags the
+    item."""
     all_of = tuple(signals)
     efficiencies = [s.efficiency for s in all_of if s.efficiency is not None]
     uncertainties = [s.uncertainty for s in all_of if s.uncertainty is not None]
@@ -140,8 +142,8 @@ def joined(signals: Iterable[Signals]) -> Signals:
 
 
 def reasons_of(signals: Signals) -> tuple[Reason, ...]:
-    """Return every reason the signals give, the most pressing first; `random` and `quota` are no
-    signals."""
+    """Return every reason that the signals give, the most urgent first; `random` and `quota` do not
+    come from signals."""
     held: dict[Reason, bool] = {
         "safety": signals.safety,
         "gate_disagreement": signals.gate_disagreement,
@@ -157,16 +159,16 @@ def reasons_of(signals: Signals) -> tuple[Reason, ...]:
 
 
 EVERY = 5
-"""One label in so many is random, at least."""
+"""At least one of this many labels is random."""
 
 _RANK = {stratum: rank for rank, stratum in enumerate(STRATA)}
 _ALL = 2**256
 
 
 class Entry(Value, frozen=True):
-    """An item with why it is there. `reasons` begin with the most pressing, which gives `stratum`;
-    `pi` is the chance of coming into the random part, None outside it. To be shown only when the
-    item is saved."""
+    """An item with its reasons. `reasons` begin with the most urgent, which gives `stratum`; `pi`
+    is the probability of being in the random part, None outside it. To be shown only once the item
+    is saved."""
 
     item: Item
     stratum: Stratum
@@ -184,8 +186,8 @@ class Entry(Value, frozen=True):
 
 
 class Queue(Value, frozen=True):
-    """Entries by name of item; `order` says how they come up. `salt` seeds all chance. The entries
-    of a `settled` queue come up as they stand."""
+    """Entries by name of item; `order` gives their order. `salt` seeds all random choices. The
+    entries of a `settled` queue keep their order."""
 
     entries: tuple[Entry, ...]
     salt: str
@@ -193,7 +195,7 @@ class Queue(Value, frozen=True):
 
 
 class ReasonCount(Value, frozen=True):
-    """Showings under a reason, each item under its most pressing one."""
+    """Showings under a reason, each item under its most urgent reason."""
 
     reason: Reason
     stratum: Stratum
@@ -203,7 +205,7 @@ class ReasonCount(Value, frozen=True):
 
 class OpenFlag(Value, frozen=True):
     """A trace that a person must look at before a promotion. `items` are the names of the items
-    that show it; none when it has no message to be labeled (identical or not built)."""
+    that show it; empty when it has no message to label (identical or not built)."""
 
     trace_id: str
     reasons: tuple[Reason, ...]
@@ -254,10 +256,9 @@ def build_queue(
 
 
 class Precedence:
-    """The order in which the entries of a queue come up, worked out once for all that is asked of
-    it while people label.
+    """The order of a queue's entries, computed once for all questions during labeling.
 
-    High before normal before low, the more uncertain first, else by lot; but of any number of
+    High before normal before low, the more uncertain first, else by lot; but among any number of
     entries from the start at least one in five is random as long as random ones are left.
     """
 
@@ -271,8 +272,8 @@ class Precedence:
             self._random = sorted(random, key=lambda e: _lot(queue.salt, e))
 
     def coming(self, started: Sequence[str] = ()) -> Iterator[Entry]:
-        """Yield all entries: those whose items are `started`, in that order, then the rest as they
-        come up. Names in `started` that the queue does not hold are passed over."""
+        """Yield all entries: those whose items are `started`, in that order, then the others in
+        their order. Names in `started` that are not in the queue are ignored."""
         names = [name for name in dict.fromkeys(started) if name in self._by_name]
         begun = [self._by_name[name] for name in names]
         yield from begun
@@ -283,7 +284,7 @@ class Precedence:
             yield from self._mixed(begun)
 
     def _mixed(self, begun: Sequence[Entry]) -> Iterator[Entry]:
-        """Yield the urgent ones that are not `begun`, with random ones (all of them are in both)
+        """Yield the urgent entries that are not `begun`, with random ones (which are among them)
         brought forward to keep the share."""
         salt, taken = self._queue.salt, {entry.item.item for entry in begun}
         count, drawn = len(begun), sum(entry.random for entry in begun)
@@ -311,8 +312,8 @@ def reason_counts(
     """Return the showings left and done under every reason, in the order of the queue, zeros
     included.
 
-    `done` holds (item, showing) of what is labeled or skipped; `reasons` are all that entries of
-    this queue can have, each with its stratum.
+    `done` holds the (item, showing) pairs that are labeled or skipped; `reasons` are all reasons
+    that entries of this queue can have, each with its stratum.
     """
     left, made = dict.fromkeys(reasons, 0), dict.fromkeys(reasons, 0)
     for entry in queue.entries:
@@ -353,8 +354,8 @@ def _entry(item: Item, reasons: tuple[Reason, ...], pi: float | None, unsure: fl
 
 @lru_cache(maxsize=1 << 15)
 def _due(salt: str, drawn: int) -> int:
-    """Return the place (from 1) of the next random entry after `drawn`: by lot among the five that
-    end where the share would fall below one in five."""
+    """Return the place (from 1) of the next random entry after `drawn`: by lot among the last five
+    places at which the share is still one in five."""
     if not drawn:
         return 1
     lot = int(sha256_hex(f"{salt}place {drawn}".encode()), 16) % EVERY
@@ -373,12 +374,12 @@ def _lot(salt: str, entry: Entry) -> str:
     return sha256_hex(f"{salt}lot {entry.item.item}".encode())
 
 
-# How much people have labeled, and which high flags that leaves open.
+# How much people have labeled, and which high flags remain open.
 
 
 class LabelCounts(NamedTuple):
-    """Pairs labeled as often as the rubric wants, pairs begun and not finished, messages labeled
-    alone: by anybody, each item once."""
+    """Pairs labeled as often as the rubric requires, pairs begun and not finished, messages labeled
+    alone: by any person, each item once."""
 
     pairs: int
     begun: int
@@ -389,7 +390,7 @@ def open_flags(
     own: Sequence[Item], signals: Mapping[str, Signals], labels: Iterable[Label]
 ) -> tuple[OpenFlag, ...]:
     """Return the high flags of a candidate's traces that no label has closed. `own` are its
-    messages: a flag is closed by a label of what the trace ended with, alone or in a pair."""
+    messages: a flag is closed by a label of the trace's final message, alone or in a pair."""
     said = shown_texts(counting(labels))
     closed = {x.item for x in own if (x.episode_id, x.messages[0].digest) in said}
     return open_high(own, signals, closed)
@@ -406,8 +407,8 @@ def shown_texts(labels: Iterable[Label]) -> set[tuple[str, str]]:
 
 
 def counted(labels: Iterable[Label], rubric: Rubric) -> LabelCounts:
-    """Count what is labeled. A pair is done when one person has answered it in each order, unless
-    the rubric is content with one."""
+    """Count the labels. A pair is done when one person has answered it in each order, or in one if
+    the rubric requires only one."""
     said = counting(labels)
     pairs = {label.item for label in said if label.kind == "pair"}
     whole = len(whole_pairs(said, rubric))
@@ -416,8 +417,8 @@ def counted(labels: Iterable[Label], rubric: Rubric) -> LabelCounts:
 
 
 def whole_pairs(labels: Iterable[Label], rubric: Rubric) -> set[str]:
-    """Return the pairs that one person has answered in each order, or in one where the rubric is
-    content with that."""
+    """Return the pairs that one person has answered in each order, or in one if the rubric requires
+    only one."""
     orders: dict[str, dict[tuple[str, str], set[int]]] = {}
     for label in counting(labels):
         if label.kind == "pair":

@@ -1,9 +1,9 @@
-"""Records that people add beside labels: notes on events, costs, and searches for leaked episodes.
+"""Records that people add besides labels: notes on events, costs, and searches for leaked episodes.
 
-Each travels as a line of JSON, and lines are only ever added. A change is a new line: of notes on
-one event, of one kind and person, the latest counts; of several corrections of one cost the latest
-counts, and a corrected cost does not; a search for leaks holds a release until a line of its own
-withdraws it, with a reason.
+Each is a line of JSON, and lines are only ever added. A change is a new line: of notes on one
+event, of one kind and person, the latest counts; of several corrections of one cost the latest
+counts, and a corrected cost does not; a search for leaks holds a release until a line withdraws it,
+with a reason.
 """
 
 import re
@@ -23,8 +23,8 @@ _AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 
 
 class Note(Value, frozen=True, kw_only=True):
-    """What one person put on one event, or took back. `at` is RFC 3339 in UTC with six decimals;
-    names are those of the store it was made in."""
+    """One note or bookmark of a person on an event, or its withdrawal. `at` is RFC 3339 in UTC with
+    six decimals; names are those of the store in which it was made."""
 
     SCHEMA: ClassVar[str] = "reviewer/note@1"
 
@@ -48,7 +48,7 @@ class Note(Value, frozen=True, kw_only=True):
 
 
 def note_problems(note: Note) -> Iterator[tuple[str, str]]:
-    """Yield why this note is refused, whatever the store, as (JSON path, reason)."""
+    """Yield the reasons to refuse this note in any store, as (JSON path, reason)."""
     if is_instant(note.at) and not _AT.fullmatch(note.at):
         yield "$.at", "must have six decimals, such as 2026-01-31T09:02:31.000000Z"
     if not note.trace_id.startswith(f"{note.suite_id}/{note.candidate_id}/"):
@@ -68,14 +68,14 @@ KINDS: tuple[CostKind, ...] = ("human", "incident")
 MOST_NOTE = 1000
 """Characters of a note."""
 MOST_USD = 1_000_000_000
-"""An amount is below this: with six decimals, fifteen digits, which a number of JSON holds."""
+"""Limit of an amount: with six decimals fifteen digits, which a JSON number holds exactly."""
 
 _AMOUNT = re.compile(r"(?:0|[1-9]\d{0,8})(?:\.\d{1,6})?", re.ASCII)
 
 
 class Cost(Value, frozen=True, kw_only=True):
-    """One amount that a person entered beside what attempts cost, or the correction of one. `at` is
-    RFC 3339 in UTC; `entry_id` is the entry's own, once per candidate and suite."""
+    """One amount that a person entered in addition to the attempts' cost, or the correction of one.
+    `at` is RFC 3339 in UTC; `entry_id` is the entry's own, unique per candidate and suite."""
 
     SCHEMA: ClassVar[str] = "reviewer/cost@1"
     ORDER: ClassVar[str] = "schema uid suite_id candidate_id entry_id kind amount_usd currency note"
@@ -98,8 +98,8 @@ class Cost(Value, frozen=True, kw_only=True):
 
 
 def amount_of(text: str) -> float:
-    """Parse an amount in USD: digits, and at most six behind a point. ValueError for anything else:
-    a sign, an exponent, NaN, a billion or more."""
+    """Parse an amount in USD: digits, and at most six after a decimal point. ValueError for
+    anything else: a sign, an exponent, NaN, a billion or more."""
     if not _AMOUNT.fullmatch(text):
         raise ValueError(
             f"{text[:40]!r} is not an amount in USD: digits from 0 to 999999999, and at most six "
@@ -110,7 +110,7 @@ def amount_of(text: str) -> float:
 
 def entry_id_of(cost: Cost) -> str:
     """Return the id of an entry without one: a digest of all but the time, so that entering the
-    same again gives the same entry."""
+    same amount again gives the same entry."""
     content = [
         cost.suite_id, cost.candidate_id, cost.kind, cost.amount_usd, cost.note, cost.reviewer,
         cost.corrects,
@@ -119,14 +119,14 @@ def entry_id_of(cost: Cost) -> str:
 
 
 def same_cost(one: Cost, other: Cost) -> bool:
-    """Return whether two entries of one id agree in kind, amount and correction, whatever the
+    """Return whether two entries with one id agree in kind, amount and correction, whatever the
     person and the time."""
     both = ((x.kind, x.amount_usd, x.corrects) for x in (one, other))
     return len(set(both)) == 1
 
 
 def counting_costs(entries: Iterable[Cost]) -> frozenset[str]:
-    """Return the ids of the entries that count, of those of one candidate on one suite."""
+    """Return the ids of the entries that count, from those of one candidate on one suite."""
     known = {one.entry_id: one for one in entries}
     latest: dict[str, Cost] = {}
     for one in sorted(known.values(), key=age):
@@ -144,7 +144,7 @@ def counting_costs(entries: Iterable[Cost]) -> frozenset[str]:
 
 
 def cost_problems(cost: Cost) -> Iterator[tuple[str, str]]:
-    """Yield why this entry is refused, whatever the store, as (JSON path, reason)."""
+    """Yield the reasons to refuse this entry in any store, as (JSON path, reason)."""
     if cost.corrects == cost.entry_id:
         yield "$.corrects", "is the entry itself"
     if not _AMOUNT.fullmatch(f"{cost.amount_usd:.6f}") or cost.amount_usd != float(
@@ -173,7 +173,7 @@ class Leak(Value, frozen=True):
 
 
 class LeakCheck(Value, frozen=True, kw_only=True):
-    """One look for frozen episodes in one file, or (`withdraws`) the taking back of one."""
+    """One search for frozen episodes in one file, or (`withdraws`) the withdrawal of one."""
 
     SCHEMA: ClassVar[str] = "reviewer/leak-check@1"
     ORDER: ClassVar[str] = (
@@ -213,7 +213,7 @@ class LeakCheck(Value, frozen=True, kw_only=True):
 
 
 def leak_problems(check: LeakCheck) -> Iterator[tuple[str, str]]:
-    """Yield why this line is refused, whatever the store, as (JSON path, reason)."""
+    """Yield the reasons to refuse this line in any store, as (JSON path, reason)."""
     if check.withdraws:
         if not check.reason.strip():
             yield "$.reason", "is missing: a finding is withdrawn for a reason"
@@ -232,7 +232,7 @@ def leak_problems(check: LeakCheck) -> Iterator[tuple[str, str]]:
 
 
 class Look(Value, frozen=True):
-    """A search with its withdrawal: `withdrawn` is the reason for that, else empty."""
+    """A search with its withdrawal: `withdrawn` is the reason, or empty."""
 
     check: LeakCheck
     withdrawn: str = ""
@@ -240,7 +240,8 @@ class Look(Value, frozen=True):
 
 
 def with_withdrawals(checks: Iterable[LeakCheck]) -> tuple[Look, ...]:
-    """Return the searches by time, each with its withdrawal. The first withdrawal of one counts."""
+    """Return the searches by time, each with its withdrawal. Of several, the first withdrawal
+    counts."""
     withdrawals: dict[str, LeakCheck] = {}
     looks = []
     for check in sorted(checks, key=age):

@@ -1,6 +1,6 @@
 """The strata and flags of a review set: rules on facts of attempts, each of which may be unknown.
 
-What is not known is a stratum of its own and raises no flag.
+An unknown fact is a stratum of its own and raises no flag.
 """
 
 import math
@@ -15,15 +15,15 @@ UNKNOWN = "unknown"
 NO_TOOL = "no tool"
 OTHER_TOOLS = "other tools"
 MOST_TOOLS = 8
-"""Tools that are strata of their own: those that most attempts end on."""
+"""Tools with a stratum of their own: those with which most attempts end."""
 BANDS = 4
-"""Bands of cost, each with about as many attempts."""
+"""Bands of cost, each with about the same number of attempts."""
 DEAR = 0.95
-"""Costs above this quantile of the known ones are high, where no limit is named."""
+"""The quantile of known costs above which a cost is high, where no limit is named."""
 REPEATED = 3
-"""The same call so often is repeated."""
+"""The number of equal calls that counts as a repetition."""
 NEW = timedelta(days=7)
-"""A tool is new when nobody called it until so long before the newest attempt."""
+"""A tool is new when it was not called until this long before the newest attempt."""
 REFUSALS = (
     "i can't", "i cannot", "i can not", "i'm unable", "i am unable", "i'm not able",
     "i am not able", "i won't be able", "i will not be able", "i'm sorry, but", "i am sorry, but",
@@ -36,7 +36,7 @@ REFUSALS = (
 
 class Facts(NamedTuple):
     """The facts of one attempt; None: not known. `tools` are in the order of their calls, `most` is
-    how often the commonest call was made, `started` when the attempt began."""
+    how often the commonest call was made, `started` the time at which the attempt began."""
 
     passed: bool | None
     cost: float | None
@@ -48,7 +48,8 @@ class Facts(NamedTuple):
 
 
 def instant_of(text: str | None) -> datetime | None:
-    """Return a time as it was told, in UTC where it names no zone; None for what is no time."""
+    """Return a time as it was stated, in UTC if it names no zone; None for a text that is not a
+    time."""
     if not text:
         return None
     try:
@@ -75,7 +76,7 @@ def bands_of(costs: Iterable[float | None]) -> tuple[float, ...]:
 def cell_rule(
     dimension: Dimension, everybody: Sequence[Facts], bands: Sequence[float]
 ) -> Callable[[Facts], str]:
-    """Return what tells the value of an attempt in a dimension."""
+    """Return a function that gives the value of an attempt in a dimension."""
     if dimension == "outcome":
         return lambda one: UNKNOWN if one.passed is None else "pass" if one.passed else "fail"
     if dimension == "cost":
@@ -103,7 +104,7 @@ def _band(cost: float | None, bands: Sequence[float]) -> str:
 
 
 class Flagged(NamedTuple):
-    """A rule in words, and what it says of each attempt: None where it cannot tell."""
+    """A rule in words, and its answer for each attempt: None where it cannot tell."""
 
     rule: str
     says: Callable[[Facts], bool | None]

@@ -1,8 +1,10 @@
-"""Review sets: which of many recorded attempts people read, so that their rate is that of all.
+"""Review sets: a selection of recorded attempts for people to read, whose rate estimates that of
+all.
 
-The sample is drawn by lot within each stratum, from a seed that anyone can repeat. What a flag
-picks is read besides: it tells what goes wrong, and no rate is made of it. A set is named by the
-digest of everything it was made of, its rubric among it, so labels of it are labels of this draw.
+The sample is drawn by lot within each stratum, from a seed that anyone can repeat. Attempts that a
+flag selects are read in addition: they show what goes wrong, and no rate is computed from them. A
+set is identified by the digest of everything it was made of, including its rubric, so its labels
+belong to this draw.
 """
 
 import math
@@ -36,12 +38,12 @@ SET_REASONS: dict[Reason, Stratum] = {
     **dict.fromkeys(REASON_OF.values(), "high"),
     "random": "low",
 }
-"""The reasons of a set's items, a flag before the lot, each with its priority."""
+"""The reasons of a set's items, flags before the lot, each with its priority."""
 
 
 class Unit(Value, frozen=True):
-    """One attempt, or one pair of attempts, of the population; of a baseline and a candidate, the
-    baseline's first. `messages` are the digests of what they ended with, known once the unit is
+    """One attempt, or one pair of attempts, of the population; in a pair of baseline and candidate,
+    the baseline's first. `messages` are the digests of their final messages, known once the unit is
     drawn; `cell` has the value of each dimension."""
 
     traces: tuple[str, ...]
@@ -56,15 +58,15 @@ class Unit(Value, frozen=True):
 
 
 class Drawn(Value, frozen=True):
-    """A unit that is read. `place` counts those drawn by lot in its cell from 1; 0: a flag alone
-    picked it."""
+    """A unit that is read. `place` counts the units drawn by lot in its cell from 1; 0: only a flag
+    selected it."""
 
     unit: Unit
     place: int
 
 
 class Cell(Value, frozen=True):
-    """A stratum: how many units the population has in it, and how many were drawn by lot."""
+    """A stratum: the number of its units in the population, and the number drawn by lot."""
 
     values: tuple[str, ...]
     size: int
@@ -72,8 +74,8 @@ class Cell(Value, frozen=True):
 
 
 class FlagRule(Value, frozen=True):
-    """A rule that picks units, in words; the units `picked`, and those that it could not see
-    enough of to decide (`unknown`)."""
+    """A rule that selects units, in words; the units `picked`, and those for which it lacked the
+    facts to decide (`unknown`)."""
 
     flag: Flag
     rule: str
@@ -82,8 +84,9 @@ class FlagRule(Value, frozen=True):
 
 
 class Source(Value, frozen=True):
-    """Where the population is from: attempts of one suite, of these candidates, or those of these
-    files (by digest). `baseline_id` is whom pairs are with; "" where they are of one candidate."""
+    """The source of the population: attempts of one suite, of these candidates, or the attempts in
+    these files (by digest). `baseline_id` is the other side of the pairs; "" where they are of one
+    candidate."""
 
     suite_id: str
     suite_digest: str
@@ -93,8 +96,8 @@ class Source(Value, frozen=True):
 
 
 class ReviewSet(Value, frozen=True):
-    """A frozen set. `population` is the digest of all its attempts and their records, `size` its
-    units; `left_out` counts what could not be read, by why."""
+    """A frozen set. `population` is the digest of all its attempts and their records, `size` the
+    number of its units; `left_out` counts attempts that could not be read, by reason."""
 
     SCHEMA: ClassVar[str] = "reviewer/review-set@1"
 
@@ -112,13 +115,13 @@ class ReviewSet(Value, frozen=True):
     rubric: Rubric
     rubric_digest: str
     units: tuple[Drawn, ...]
-    # Unset of final messages, so that sets made before keep their digests.
+    # Unset for final messages, so that earlier sets keep their digests.
     about: Literal["user"] | UnsetType = UNSET
     """Whose words are read: the user's, in whole conversations. Unset: the final messages."""
 
 
 class SealedSet(NamedTuple):
-    """A set under its name, with its digest and the bytes that has."""
+    """A set under its name, with its digest and the bytes that were digested."""
 
     name: str
     uid: str
@@ -131,14 +134,14 @@ _stored = msgspec.json.Decoder(ReviewSet)
 
 
 def seal(name: str, made: ReviewSet) -> SealedSet:
-    """Return the set with its digest: that of the RFC 8785 bytes of all it holds."""
+    """Return the set with its digest: that of the RFC 8785 bytes of its content."""
     plain = {"schema": ReviewSet.SCHEMA, **msgspec.to_builtins(made)}
     body = canonical_bytes(plain, "review set")
     return SealedSet(name, sha256_hex(body), body, made)
 
 
 def stored_set(name: str, uid: str, body: bytes) -> SealedSet:
-    """Return a set that was kept. Raises msgspec.DecodeError."""
+    """Return a set from stored bytes. Raises msgspec.DecodeError."""
     return SealedSet(name, uid, body, _stored.decode(body))
 
 
@@ -156,8 +159,8 @@ def share_of(sample: str) -> Fraction:
 
 
 def draw(units: Sequence[Unit], share: Fraction, seed: int) -> tuple[Drawn, ...]:
-    """Return the units that are read, by name: of each cell that share by lot, rounded up, and all
-    that carry a flag. A larger share draws the same ones and more."""
+    """Return the units to read, by name: of each cell the share drawn by lot, rounded up, and all
+    units with a flag. A larger share draws the same units and more."""
     cells: dict[tuple[str, ...], list[Unit]] = {}
     for unit in units:
         cells.setdefault(unit.cell, []).append(unit)
@@ -183,7 +186,7 @@ def cells_of(units: Iterable[Unit], drawn: Iterable[Drawn]) -> tuple[Cell, ...]:
 
 
 def population_digest(units: Iterable[Unit], records: Mapping[str, str]) -> str:
-    """Return the digest of all units: which attempts there were, and the record of each."""
+    """Return the digest of all units: the attempts, and the record of each."""
     rows = sorted([trace, records[trace]] for unit in units for trace in unit.traces)
     return sha256_hex(canonical_bytes(rows, "population"))
 
@@ -194,9 +197,9 @@ def item_of(sealed: SealedSet, unit: Unit) -> str:
 
 
 def in_order(sealed: SealedSet, entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """Return the entries as they come up: the first of every cell, then the second ones, so that
-    soon every cell has an answer; those of flags alone in between, evenly and by lot. The place of
-    an item does not tell why it is there."""
+    """Return the entries in their order: the first of every cell, then the second ones, so that
+    soon every cell has an answer; entries of flags alone in between, evenly and by lot. The place
+    of an item does not reveal why it is there."""
     first: dict[str, int] = {}
     for one in sealed.held.units:
         if one.place:

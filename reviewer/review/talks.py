@@ -1,8 +1,8 @@
-"""What people read to judge the user of a conversation: its words, and the agent's, in order. And
-the questions they are asked. Pure.
+"""The text that people read to judge the user of a conversation: its words and the agent's, in
+order; and the questions they are asked. Pure.
 
-An error that a rule found is not shown, nor how the attempt ended, which tells of one. The text is
-a part of an item's name: written in another way, it would be another item, and lose its labels.
+An error that a rule found is not shown, nor how the attempt ended, which would reveal one. The text
+is part of an item's name: in another form it would be another item, and lose its labels.
 """
 
 from collections.abc import Sequence
@@ -60,12 +60,13 @@ USER_RUBRIC = Rubric(
         ),
     ),
 )
-"""The questions on the user of a conversation, each with the rules that look for the same."""
+"""The questions about the user of a conversation, each with the rules that look for the same
+error."""
 
 
 def transcript(events: Sequence[Event]) -> str | None:
     """Return a conversation as text, each message with the number of its event; None where no user
-    answers the agent. What stands before the agent's first act is what was asked."""
+    answers the agent. Messages before the agent's first act are the request."""
     lines: list[str] = []
     acted = answered = False
     calls = 0
@@ -96,7 +97,7 @@ def _calls(count: int) -> str:
 
 
 def card(request: str, user: User | None) -> str:
-    """Return what the user of an episode asks for first, wants and knows, and when it may say
+    """Return what the user of an episode first asks for, wants and knows, and when the user may say
     it."""
     lines = [request]
     if user is not None:

@@ -11,8 +11,8 @@ from reviewer.stats.paired import MIN_CHANGED_EPISODES, mcnemar_exact
 from reviewer.stats.rates import weighted_rate
 from reviewer.suite.rubric import Criterion, Rubric, good_levels
 
-# How often people find a candidate's message the better one, against whom, and whether that could
-# be chance. Shown beside the gates; it decides nothing.
+# How often people prefer a candidate's message, over which candidate, and whether that could be
+# chance. Shown next to the gates; it decides nothing.
 
 
 Shown = tuple[str, str]
@@ -22,9 +22,8 @@ Shown = tuple[str, str]
 def wins(
     labels: Sequence[Label], mine: Collection[Shown], others: Mapping[str, Iterable[str]]
 ) -> tuple[Wins, ...]:
-    """Return the wins of the candidate with the messages `mine` against each candidate behind the
-    other side, by name; `others` names them by item. A pair of its own messages has no other
-    side."""
+    """Return the wins of the candidate with the messages `mine` against each candidate on the other
+    side, by name; `others` names them by item. A pair of its own messages has no other side."""
     found = {one.item: one for one in settled(labels)}
     by_name: dict[tuple[str, ...], list[tuple[SettledItem, str]]] = {}
     for item, own in own_side(labels, mine).items():
@@ -34,7 +33,7 @@ def wins(
 
 
 def own_side(labels: Iterable[Label], mine: Collection[Shown]) -> dict[str, str]:
-    """Return item → the candidate's message, of the labeled pairs with one of its messages and one
+    """Return item → the candidate's message, for the labeled pairs of one of its messages and one
     of another candidate."""
     found = {}
     for label in counting(labels):
@@ -46,10 +45,10 @@ def own_side(labels: Iterable[Label], mine: Collection[Shown]) -> dict[str, str]
 
 
 def sign_test(won: int, lost: int, ties: int) -> SignTest:
-    """Return the exact binomial test of wins against losses. Under six of them no test reaches
-    0.05."""
+    """Return the exact binomial test of wins against losses. With fewer than six of them no test
+    reaches 0.05."""
     decided = won + lost
-    wins = share(float(won), decided)  # report.json has written them as 2.0 from the first
+    wins = share(float(won), decided)  # report.json has always written them as 2.0
     if decided < MIN_CHANGED_EPISODES:
         why = f"{decided} decided, and under {MIN_CHANGED_EPISODES} no test can reach 0.05"
         return SignTest(wins=wins, ties=ties, why=why)
@@ -78,8 +77,8 @@ def _counted(marks: Collection[int]) -> SignTest:
     return sign_test(won, lost, len(marks) - won - lost)
 
 
-# How good a candidate's messages are, estimated from the random part of the queue: each item
-# weighted by one over its chance of coming into it. Shown beside the gates; it decides nothing.
+# The quality of a candidate's messages, estimated from the random part of the queue: each item is
+# weighted by one over its probability of being drawn. Shown next to the gates; it decides nothing.
 
 
 class _DrawnItem(NamedTuple):
@@ -94,7 +93,7 @@ def random_rates(
     labels: Sequence[Label], rubric: Rubric, mine: Collection[Shown]
 ) -> tuple[RandomRate, ...]:
     """Return the rates of the candidate with the messages `mine`: its messages, each criterion, its
-    pairs; those without a drawn item are absent."""
+    pairs; rates without a drawn item are absent."""
     drawn, own = _drawn(labels), own_side(labels, mine)
     messages = [one for one in drawn if one.found.kind == "message"]
     pairs = [(one, own[one.found.item]) for one in drawn if one.found.item in own]
@@ -111,7 +110,7 @@ def random_rates(
 
 
 def _drawn(labels: Sequence[Label]) -> list[_DrawnItem]:
-    """Return the items of the random part, with the chance that the last label with one has."""
+    """Return the items of the random part, with the probability in the last label that has one."""
     chances = {one.item: (one.pi, one.stratum) for one in counting(labels) if one.pi is not None}
     return [
         _DrawnItem(one, pi, stratum != "low")
@@ -122,7 +121,7 @@ def _drawn(labels: Sequence[Label]) -> list[_DrawnItem]:
 
 
 def _good(found: SettledItem, criterion: Criterion) -> float | None:
-    """Return 1 for a mark that speaks for the message, else 0; None when it is not settled."""
+    """Return 1 for a favorable mark, else 0; None when it is not settled."""
     level = found.marks.get(criterion.criterion_id)
     return None if level is None else float(level in good_levels(criterion))
 

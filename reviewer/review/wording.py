@@ -1,7 +1,6 @@
-"""Wording that the rubric's policy requires, checked by words alone: no person and no model is
+"""Wording that the rubric's policy requires, checked only by words: no person and no model is
 asked. It is separate from the gates: a gate's wording is the episode's contract
-(`message_contains`), this one is the policy for every message.
-"""
+(`message_contains`), this wording is the policy for every message."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -13,7 +12,7 @@ from reviewer.suite.wording import LONGEST, PhraseUse, phrase_use
 
 
 class PhraseResult(Value, frozen=True):
-    """One phrase. `holds` is None when there is no message, or one too long to look into."""
+    """One phrase. `holds` is None when there is no message, or one too long to search."""
 
     phrase: str
     wanted: Literal["says", "never"]
@@ -34,8 +33,8 @@ def check_wording(
 ) -> tuple[WordingResult, ...]:
     """Check every wording rule that applies to the episode, in the rubric's order. `says` holds
     when the phrase occurs undenied ("no refund" does not say "refund"), `never` when it does not. A
-    denied phrase is in `use`, so that a person can see what was let pass. A message of None is not
-    known, an empty one says nothing.
+    denied phrase is in `use`, so that a person can see what was tolerated. A message of None is
+    unknown, an empty one contains nothing.
     """
     results = []
     for rule in rubric.wording:
@@ -70,9 +69,8 @@ def _avoided(phrase: str, message: str | None) -> PhraseResult:
 
 # Comparing a message with a reference or with phrases. Diagnostics: nothing here gates a release.
 #
-# A phrase is looked for as words, not as meaning. Care is taken of plain English negation, so
-# that "no bleeding risk" does not contain "bleeding risk"; irony and other languages are beyond
-# it.
+# A phrase is compared by words, not by meaning. Plain English negation is recognized, so that "no
+# bleeding risk" does not contain "bleeding risk"; irony and other languages are not.
 
 
 class TextChecks(Value, frozen=True):
