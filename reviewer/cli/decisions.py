@@ -117,7 +117,7 @@ def _take(arguments: argparse.Namespace) -> int:
 
 
 def _break_glass(arguments: argparse.Namespace) -> int:
-    """Never 0: it is no promotion."""
+    """Record a release without its decision; never return 0, because it is not a promotion."""
     desk = desk_of(arguments)
     suite, candidate = release_of(arguments, desk)
     made = desk.decisions.break_glass(

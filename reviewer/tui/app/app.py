@@ -452,7 +452,7 @@ class ReviewerApp(FiringTimers, App[None]):
             self.push_screen(SettingsScreen())
 
     def common_acts(self) -> Iterator[tuple[str, str, Callable[[], None]]]:
-        """Acts without a key of their own, for the palette of every screen."""
+        """Yield acts without a key of their own, for the palette of every screen."""
         yield "Tour", "A tour of the screens in nine steps.", self.begin_tour
         yield (
             "Settings",

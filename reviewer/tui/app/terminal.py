@@ -80,7 +80,7 @@ def _leave_now(app: App[Any], code: int) -> None:
 
 @contextmanager
 def ended_by_signals(app: App[Any]) -> Iterator[None]:
-    """Within this block, make these signals end the app; its return code is then 128 + the number.
+    """Make these signals end the app within a block; its return code is then 128 + the number.
     For the main thread."""
 
     def end(number: int, frame: FrameType | None) -> None:
@@ -266,7 +266,7 @@ could wait that long for a thread that reads."""
 
 @contextmanager
 def short_turns() -> Iterator[None]:
-    """Within this block, let threads take shorter turns."""
+    """Let threads take shorter turns within a block."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(TURN)
     try:
@@ -277,7 +277,7 @@ def short_turns() -> Iterator[None]:
 
 @contextmanager
 def tidied_in_pauses() -> Iterator[None]:
-    """Within this block, start full collections automatically only as a last resort."""
+    """Start full collections automatically only as a last resort within a block."""
     before = gc.get_threshold()
     gc.set_threshold(before[0], before[1], AT_MOST)
     try:

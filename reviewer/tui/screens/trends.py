@@ -102,7 +102,7 @@ def strip(found: Trends, at: int) -> list[Span]:
 
 
 def scale_of(one: TrendFigure) -> plot.Scale:
-    """Shares are over 0 to 1, always; others from 0 to a round figure above all."""
+    """Return the axis of a figure: 0 to 1 for shares, else 0 to a round figure above all values."""
     if one.unit == "share":
         return plot.Scale(1.0, TICKS["share"])
     known = [each for p in one.points for each in (p.value, p.high) if each is not None]

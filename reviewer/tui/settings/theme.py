@@ -188,7 +188,7 @@ def theme_for(name: str, console: "Console", *, no_color: bool) -> str:
 
 
 def styles_of(theme: Theme) -> "Mapping[str, Style]":
-    """Rich styles by name for one theme: every state, and text, dim, strong, rule, key, match.
+    """Return Rich styles by name for one theme: states, text, dim, strong, rule, key, match.
 
     Of a theme that is not ours, the ground and text are used; the state colors then come from the
     dark or the light palette.

@@ -158,7 +158,7 @@ class ValueView(TextView):
         self.refresh()
 
     def action_side(self, step: int) -> None:
-        """Right unfolds, then moves in; left folds, then moves to the parent."""
+        """Unfold (right), or fold (left); if that is done already, move in, or to the parent."""
         here = self.current
         if here is None:
             return

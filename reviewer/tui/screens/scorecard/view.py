@@ -79,7 +79,7 @@ def banner(card: Scorecard, *, roomy: bool, width: int, low: bool = False) -> li
 
 
 def no_verdict(suite: SuiteInfo, width: int) -> list[Line]:
-    """Say that there is no verdict on a suite that differs from its lock, and why."""
+    """Return lines that say why a suite that differs from its lock has no verdict."""
     problem = visible_line(suite.problem) or "the suite does not match its lock"
     return [
         [Span("✗ NO VERDICT", "fail-cell"), Span(f"  {cut(problem, width - 14)}")],
