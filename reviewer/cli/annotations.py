@@ -23,7 +23,7 @@ SHOWN = 20
 
 
 def import_from(arguments: argparse.Namespace) -> int:
-    """Take in files of annotations, each as one transaction; one bad file costs that file only."""
+    """Import files of annotations, each as one transaction; one bad file costs that file only."""
     if not arguments.suite:
         raise DeskError(
             "--from needs the --suite that the attempts belong to",
@@ -64,7 +64,7 @@ def import_from(arguments: argparse.Namespace) -> int:
 
 
 def _lines(name: str, taken: AnnotationsTaken) -> Iterator[str]:
-    """Yield what came in, and what is not measured, by reason."""
+    """Yield what was imported, and what is not measured, by reason."""
     yield f"{name}: {counts_words(taken.labels, 'label')}"
     if taken.labels.added:
         people = f"{counted(taken.attempts, 'attempt')} by {', '.join(taken.annotators)}"

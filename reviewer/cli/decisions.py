@@ -1,4 +1,5 @@
-"""`reviewer decisions`, `break-glass`, `loss`, `witness`, `attest`: beside signing a decision."""
+"""`reviewer decisions`, `break-glass`, `loss`, `witness`, `attest`: acts other than signing a
+decision."""
 
 import argparse
 

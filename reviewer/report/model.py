@@ -267,19 +267,19 @@ class CostSection(Section, frozen=True, kw_only=True):
 
 
 class UserMissSection(Section, frozen=True, kw_only=True):
-    """An attempt of whose user people and rules say different things: what people answered with
-    no, or what rules found."""
+    """An attempt about whose user people and rules disagree: what people answered with no, or what
+    rules found."""
 
     trace_id: str
     said: tuple[str, ...]
 
 
 class UserLabelSection(Section, frozen=True, kw_only=True):
-    """What people said of the users: errors `found` in `labeled` attempts of those that the lot of
-    the review set drew, and their share; null with the reason. Of the attempts that both people and
-    rules looked at: those with an error by `both`, by `rules_only` (false alarms), by
-    `labels_only` (missed by rules), by `neither`; `agreement` is the share of the first and last.
-    No gate and no verdict reads this."""
+    """What people said of the users: errors `found` in `labeled` attempts of those that the review
+    set drew by lot, and their share; null with the reason. Of the attempts that both people and
+    rules checked: those with an error by `both`, by `rules_only` (false alarms), by `labels_only`
+    (missed by rules), by `neither`; `agreement` is the share of the first and last. No gate and no
+    verdict reads this."""
 
     review_set: str
     drawn: int
@@ -299,9 +299,9 @@ class UserLabelSection(Section, frozen=True, kw_only=True):
 
 class TalkSection(Section, frozen=True, kw_only=True):
     """Simulated users: attempts that were conversations, those spoiled by their user, those in
-    which a rule found an error of it that matters, and the share of these. `baseline` is there
-    where the baseline's attempts were conversations too. `labels` is what people said of the users;
-    null: nobody was asked, and what the rules miss is not measured."""
+    which a rule found a user error that matters, and the share of these. `baseline` is there if the
+    baseline's attempts were conversations too. `labels` is what people said of the users; null: no
+    one was asked, and errors that the rules miss are not measured."""
 
     attempts: int
     spoiled: int

@@ -52,7 +52,7 @@ class JudgeEstimates(Struct, frozen=True, kw_only=True):
 
 class JudgeAccepted(Struct, frozen=True, kw_only=True):
     """Whether the estimates, and whether their bounds, are within the policy; `refuted` when the
-    bounds on the good side miss it."""
+    favorable bounds miss it."""
 
     point: bool | None = None
     strict: bool | None = None
@@ -89,7 +89,7 @@ class Hits(Struct, frozen=True, kw_only=True):
 
 
 class Claim(Struct, frozen=True, kw_only=True):
-    """A claim in a message; `seq` is the event that grounds it."""
+    """A claim in a message; `seq` is the event that supports it."""
 
     trace_id: str
     episode_id: str
@@ -111,11 +111,11 @@ class JudgedMessages(Struct, frozen=True, kw_only=True):
 
 
 class AskedJudgeSection(JudgeSection, frozen=True, kw_only=True):
-    """A judge that was asked, beside the labels of people.
+    """A judge that was asked, compared with the labels of people.
 
     The policy's limits, `forward_accuracy`, `flip_rate` and `pairs` are filled in when the report
-    is built. `errors` of `calls` brought nothing usable. `confusion` is also given by episode, and
-    by criterion for the pairs in which it spoke; `not_counted` counts pairs that are none of these,
+    is built. `errors` of `calls` gave no usable answer. `confusion` is also given by episode, and
+    by criterion for the pairs in which the criterion decided; `not_counted` counts the other pairs,
     by reason.
     """
 
@@ -147,7 +147,8 @@ class AskedJudgeSection(JudgeSection, frozen=True, kw_only=True):
 
 class JudgeEvidence(Struct, frozen=True, kw_only=True):
     """A judge that was asked, and the cost of all calls about this candidate's messages: None when
-    that of one is unknown. `unpriced` counts those, and `known_usd` is the sum of the others."""
+    the cost of one is unknown. `unpriced` counts such calls, and `known_usd` is the sum of the
+    others."""
 
     section: AskedJudgeSection
     cost_usd: float | None = None
@@ -239,7 +240,7 @@ class RandomPart(Struct, frozen=True, kw_only=True):
 
 
 class HighFlags(Struct, frozen=True, kw_only=True):
-    """Traces that carry a high flag; no label has closed that of `open` ones."""
+    """Traces that carry a high flag; in `open` of them no label has closed it."""
 
     traces: int = 0
     open: int = 0
@@ -247,7 +248,7 @@ class HighFlags(Struct, frozen=True, kw_only=True):
 
 
 class Wording(Struct, frozen=True, kw_only=True):
-    """Checks of `checked` messages `of` all the candidate's final ones."""
+    """Checks of `checked` messages, `of` all final messages of the candidate."""
 
     checked: int = 0
     of: int = 0
@@ -296,12 +297,11 @@ class LabelsElsewhere(Struct, frozen=True, kw_only=True):
 class ReviewSection(Struct, frozen=True, kw_only=True):
     """Labels of this candidate's messages, alone or in pairs, by all reviewers.
 
-    `sample` counts the candidate's different messages that a reviewer has seen. Pairs are labelled
+    `sample` counts the candidate's different messages that a reviewer has seen. Pairs are labeled
     in both orders, or begun in one. The rubric, the policy's `sample_rate` and `pairs_required`,
     and `why` are filled in when the report is built, which has no `agreement` and
-    `self_consistency` without labels. `limits` are what the policy's limits on labels are compared
-    with; absent where it sets none. `elsewhere` is absent without labels that were given in other
-    tools.
+    `self_consistency` without labels. `limits` are the figures for the policy's limits on labels;
+    absent if it sets none. `elsewhere` is absent without labels that were given in other tools.
     """
 
     rubric: tuple[str, ...] = ()
@@ -325,7 +325,7 @@ class ReviewSection(Struct, frozen=True, kw_only=True):
     limits: LabelFigures | UnsetType = UNSET
     elsewhere: LabelsElsewhere | UnsetType = UNSET
     by_authors: tuple[str, ...] | UnsetType = UNSET
-    """Authors of the candidate who labeled it: none of their labels counts."""
+    """Authors of the candidate who labeled it: none of their labels count."""
 
 
 def review_caveat(review: ReviewSection) -> str:

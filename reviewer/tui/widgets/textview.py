@@ -20,7 +20,7 @@ from reviewer.tui.widgets.lines import FENCE, Block, Document, Line, Span, paint
 
 
 class TextView(RowView, can_focus=True):
-    """Blocks of text under a rule. `edge` draws a line at the left, against a neighbour."""
+    """Blocks of text under a rule. `edge` draws a line at the left, against a neighbor."""
 
     BINDINGS: ClassVar[list[BindingType]] = motions()
 
