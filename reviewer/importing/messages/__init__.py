@@ -69,6 +69,8 @@ class Transcript:
             elif message not in (None, ""):
                 self.draft.unread(f"messages[{len(self._entries)}]", 1)
             return False
+        if turn.role == "agent" and not turn.parts and _hides_parts(message):
+            self.draft.unread(f"messages[{len(self._entries)}].parts", 1)
         self._entries.append(_Entry(turn, message, more))
         return True
 
@@ -264,6 +266,11 @@ class Transcript:
         if part.value.get("decision") == "reject" and own in self._asked:
             asked = self._asked.pop(own)
             self._call(asked._replace(kind="call", status="denied"), "agent")
+
+
+def _hides_parts(message: Any) -> bool:
+    """Return whether a message whose parts are no list says nothing else."""
+    return isinstance(message, dict) and "parts" in message and message["parts"] != []
 
 
 def _answers(part: Part) -> bool:

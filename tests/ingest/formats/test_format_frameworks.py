@@ -15,17 +15,19 @@ from reviewer.importing.formats.chat.dialects import (
     AgentDojoReader,
     AutoGenReader,
     OpenAIChatReader,
+    VercelUIReader,
 )
+from reviewer.importing.formats.chat.langchain import LangChainReader
 from reviewer.importing.formats.chat.langgraph import LangGraphHistoryReader
 from reviewer.importing.formats.google_adk import GoogleAdkReader
 from reviewer.importing.formats.openai_runstate import OpenAIRunStateReader
 from reviewer.importing.formats.strands import StrandsReader
 from reviewer.importing.head import Head
-from reviewer.importing.reader import Broken
+from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
 
 ADK, STATE, STRANDS = GoogleAdkReader(), OpenAIRunStateReader(), StrandsReader()
-HISTORY, AUTOGEN = LangGraphHistoryReader(), AutoGenReader()
+HISTORY, AUTOGEN, LANGCHAIN = LangGraphHistoryReader(), AutoGenReader(), LangChainReader()
 SESSION = FILES / "google-adk" / "lamp-return-1.session.json"
 PENDING = FILES / "openai-agents" / "run_state_pending.json"
 FOLDER = FILES / "strands" / "sessions" / "session_lamp-return-1"
@@ -44,6 +46,13 @@ def written(folder: Path, value: Any) -> Path:
 def the(reader: Any, path: Path) -> dict[str, Any]:
     (record,) = told(reader, path).values()
     return record
+
+
+def not_measured(reader: Any, path: Path) -> bool:
+    """Whether the one attempt of a damaged file is not measured."""
+    found = [one for one in reader.traces(Source(path)) if isinstance(one, Foreign)]
+    (record,) = (json.loads(one.raw) for one in found)
+    return bool(record.get("unread"))
 
 
 def calls(record: dict[str, Any]) -> list[tuple[str, str | None]]:
@@ -417,6 +426,36 @@ def test_history_a_call_that_was_removed_is_not_measured(tmp_path: Path) -> None
     messages = thread()
     given = [snapshot([messages[0], messages[-1]], 9), snapshot(messages, 8, "agent")]
     assert the(HISTORY, written(tmp_path, given))["unread"]
+
+
+def test_history_whose_newest_snapshot_is_damaged_is_not_measured(tmp_path: Path) -> None:
+    given = [snapshot(thread(), 8), snapshot(thread()[:3], 3, "tools")]
+    del given[0]["next"]
+    path = written(tmp_path, given)
+    assert HISTORY.sniff(Head(path))
+    assert not_measured(HISTORY, path)
+
+
+@pytest.mark.parametrize("damage", ["cut", "type"])
+def test_a_thread_of_langchain_that_lost_a_message_is_not_measured(
+    tmp_path: Path, damage: str
+) -> None:
+    messages = thread()
+    path = written(tmp_path, messages)
+    assert "unread" not in the(LANGCHAIN, path)
+    if damage == "cut":
+        path.write_text(path.read_text()[:1500])
+    else:
+        messages[2]["type"] = "robot"
+        written(tmp_path, messages)
+    assert not_measured(LANGCHAIN, path)
+
+
+@pytest.mark.parametrize("parts", [None, "zzz", {}])
+def test_a_message_whose_parts_are_no_list_is_not_measured(tmp_path: Path, parts: Any) -> None:
+    messages = loaded(FILES / "vercel-ai" / "ui_messages.json")
+    messages[1]["parts"] = parts
+    assert the(VercelUIReader(), written(tmp_path, messages))["unread"]
 
 
 def test_history_threads_are_attempts(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ results there often have no ids, so they pair in order. A graph trajectory names
 `__interrupt__` marks where a person was asked, and the answer is not in the file.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,14 @@ from reviewer.importing import unsupported
 from reviewer.importing.account import Account
 from reviewer.importing.draft import Draft, summed
 from reviewer.importing.facts import FormatFacts
-from reviewer.importing.formats.base import Format, at_path, mapping, objects, sequence
+from reviewer.importing.formats.base import (
+    Format,
+    at_path,
+    mapping,
+    objects,
+    sequence,
+    tell_lost,
+)
 from reviewer.importing.formats.chat import are_messages, episode_of, stated
 from reviewer.importing.head import Head
 from reviewer.importing.messages import Transcript, tokens_of
@@ -43,27 +50,29 @@ class LangChainReader(Format):
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         source.notes.add(_NOTE)
-        loose: list[Any] = []
+        loose: list[Any] = []  # the messages of a file that is one thread
+        lost: list[str] = []
         number = 0
-        for _, value in source.records():
+        for name, value in source.records():
             if isinstance(value, Broken):
                 number += 1
+                lost.append(name)
                 yield value
-            elif _is_message(value):
+            elif _is_message(value) or (loose and _inside(value) is None):
                 loose.append(value)
             else:
                 number += 1
                 thread = value if isinstance(value, list) else _inside(value)
                 yield _thread(source, number, thread, value)
         if loose:
-            yield _thread(source, number + 1, loose, None)
+            yield _thread(source, number + 1, loose, None, lost)
 
 
 def _inside(value: Any) -> Any:
     """Return the messages of an object that contains a thread (a state, a run)."""
     if not isinstance(value, dict):
         return None
-    return value.get("messages") or (value.get("values") or {}).get("messages")
+    return value.get("messages") or mapping(value.get("values")).get("messages")
 
 
 def is_thread(value: Any) -> bool:
@@ -79,7 +88,9 @@ def _is_message(value: Any) -> bool:
     return found is not None and found[0] in _TYPES
 
 
-def _thread(source: Source, number: int, thread: Any, record: Any) -> Foreign | Broken:
+def _thread(
+    source: Source, number: int, thread: Any, record: Any, lost: Sequence[str] = ()
+) -> Foreign | Broken:
     def make() -> Foreign:
         if not isinstance(thread, list):
             raise Rejected("missing:messages")
@@ -90,6 +101,7 @@ def _thread(source: Source, number: int, thread: Any, record: Any) -> Foreign | 
         own = mapping(record)
         transcript.account.read(own, ("messages", "values"))
         transcript.account.tell(thread if record is None else record, draft)
+        tell_lost(draft, lost)
         said = stated(own, draft)
         return draft.foreign(
             episode_id=episode_of(source, number, own, draft),

@@ -27,6 +27,8 @@ from reviewer.importing.messages import Transcript
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.source import Source
 
+_MOST_ASKED = 20
+"""Snapshots that are asked whether they are any: one of them may be damaged."""
 WAITS = "the thread stopped before it was done, or waits for a person: next is not empty"
 
 
@@ -40,7 +42,8 @@ class LangGraphHistoryReader(Format):
     )
 
     def sniff(self, head: Head) -> bool:
-        return _is_snapshot(head.first)
+        listed = head.value if isinstance(head.value, list) else [head.first]
+        return any(map(_is_snapshot, listed[:_MOST_ASKED]))
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         threads: dict[str, list[dict[str, Any]]] = {}

@@ -377,6 +377,7 @@ def _trace(source: Source, key: str, items: list[dict[str, Any]], lost: list[str
         data = span.get("span_data")
         if not isinstance(data, dict):
             draft.note("a span without span_data was left out")
+            draft.unread("record.span_data")  # it may be a function's
             continue
         if not isinstance(data.get("type"), str):
             draft.unread("record.span_data.type")  # it may be a function span
