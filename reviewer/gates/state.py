@@ -4,6 +4,7 @@ A contract that names no end state and no wording passes this gate vacuously: "n
 hold every release for evidence that nobody asked for.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -75,6 +76,9 @@ def _check_paths(contract: Contract, acts: Acts, final: Any, found: list[Finding
                 found.append(_unknown(acts, "no state recorded to look into"))
             return
         seq, state = snapshot[0], parse(snapshot[1])
+        if _only_the_start(contract, acts, seq):
+            found.append(_unknown(acts, f"the last state, event {seq}, is older than every call"))
+            return
         if contract.verifiers and any(
             max(call.seq, call.result_seq or 0) > seq for call, _ in written(contract, acts)
         ):
@@ -92,6 +96,17 @@ def _check_paths(contract: Contract, acts: Acts, final: Any, found: list[Finding
             found.append(Finding("state", code, "fail", evidence, detail))
 
 
+def _only_the_start(contract: Contract, acts: Acts, seq: int) -> bool:
+    """Return whether a snapshot came before all that the agent did, and so shows no end. Proofs
+    change nothing, and neither does a call that was denied."""
+    done = [
+        call
+        for call in acts.attempted
+        if call.status != "denied" and call.tool not in contract.proofs
+    ]
+    return bool(done) and all(call.seq > seq for call in done)
+
+
 def _unrecorded(contract: Contract, state: Any, above: Path) -> bool:
     """Return whether a state lacks a part that attempts start with: the content of that part is
     unknown, so the state does not show that nothing is there."""
@@ -104,7 +119,38 @@ def _unknown(acts: Acts, detail: str) -> Finding:
 
 def check_wording(contract: Contract, acts: Acts, found: list[Finding]) -> None:
     """Append required wording that the final message lacks, forbidden wording that it has, and
-    wording that cannot be decided."""
+    wording that cannot be decided. If the last message event has words that the record's
+    `final_message` lacks, both texts count."""
+    message, final = last_message(acts), acts.record.final_message
+    seq = state_seq(acts) if message is None else message[0]
+    if final is None:
+        final = "" if message is None else message[1]
+    first = len(found)
+    _check_message(contract, final, seq, found)
+    if message is None or not _last_word(acts, message[0]) or _words(message[1]) in _words(final):
+        return
+    other: list[Finding] = []
+    _check_message(contract, message[1], seq, other)
+    told = {finding.code.partition(":")[2] for finding in found[first:]}
+    for one in other:
+        head, _, text = one.code.partition(":")
+        if head == "message_missing" and text not in told:
+            detail = f'the final message says "{text}", and event {seq}, the last message, does not'
+            found.append(_unclear(text, seq, detail))
+        elif head == "message_forbidden" or text not in told:
+            found.append(one)
+
+
+def _last_word(acts: Acts, seq: int) -> bool:
+    """Return whether the agent made no call after the message at `seq`."""
+    return all(max(call.seq, call.result_seq or 0) < seq for call in acts.attempted)
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def _check_message(contract: Contract, final: str, seq: int | None, found: list[Finding]) -> None:
     # Imported late: the patterns of wording would add 5 ms to every start.
     from reviewer.suite.masked_wording import may_be_masked
     from reviewer.suite.wording import (
@@ -115,11 +161,6 @@ def check_wording(contract: Contract, acts: Acts, found: list[Finding]) -> None:
         stands_loosely_in,
     )
 
-    message = last_message(acts)
-    seq = state_seq(acts) if message is None else message[0]
-    final = acts.record.final_message
-    if final is None:
-        final = "" if message is None else message[1]
     read = readings(final)
     for text in contract.contains:
         if not stands_in(text, read) and stands_loosely_in(text, final):

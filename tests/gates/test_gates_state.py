@@ -164,3 +164,20 @@ def test_no_start_digest_is_not_measured_only_where_there_is_a_state() -> None:
 def test_an_initial_state_without_canonical_form_is_not_measured() -> None:
     wanted = episode(initial_state={"n": 2**60})
     assert codes(wanted, trace(start_state_digest=digest(b"{}"))) == ["no_start_digest"]
+
+
+def test_a_snapshot_from_before_every_call_shows_no_end() -> None:
+    """Where nothing may change, the start would pass for the end."""
+    wanted = episode(expected={"state": {"order": "open"}}, initial_state={"order": "open"})
+    start = {"kind": "state_snapshot", "state": {"order": "open"}}
+    digest = start_state_digest({"order": "open"})
+    given = {"final_state": None, "start_state_digest": digest}
+    assert codes(wanted, trace(start, "refund", **given)) == ["final_state_not_measured"]
+    assert codes(wanted, trace("look", start, **given)) == []
+    assert codes(wanted, trace(start, call("refund", "denied"), **given)) == []
+    proved = episode(
+        expected={"state": {"order": "open"}},
+        initial_state={"order": "open"},
+        writes=[{"tool": "refund", "verified_by": ["verify"]}],
+    )
+    assert "final_state_not_measured" not in codes(proved, trace(start, "verify", **given))

@@ -297,3 +297,15 @@ def test_a_mask_never_makes_a_verdict_better(before: str, after: str, text: str)
         if said(before + number + after, message_excludes=[text]) and not masked:
             plain = wording(text)
             assert not any(one.isdigit() for one in plain), (before, after, text)
+
+
+def test_what_the_last_message_says_counts_beside_the_final_message_of_the_record() -> None:
+    wanted = episode(expected={"message_contains": ["30 days"], "message_excludes": ["guaranteed"]})
+    said = {"kind": "message", "actor": "agent", "message": "A refund is guaranteed."}
+    verdict = judge(wanted, trace("look", said, final_message="It takes 30 days."))
+    assert verdict.codes() == ["message_forbidden:guaranteed", "wording_not_measured:30 days"]
+    # Of a message in several parts the last event has one; what comes before a call is no end.
+    part = {**said, "message": "It takes long."}
+    whole = {"final_message": "It takes 30 days. It takes long."}
+    assert codes(wanted, trace("look", part, **whole)) == []
+    assert codes(wanted, trace(said, "look", final_message="It takes 30 days.")) == []
