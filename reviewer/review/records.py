@@ -7,7 +7,7 @@ with a reason.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, ClassVar, Literal
 
 from reviewer.review.lines import Lines, age, is_instant
@@ -239,14 +239,17 @@ class Look(Value, frozen=True):
     withdrawn_by: str = ""
 
 
-def with_withdrawals(checks: Iterable[LeakCheck]) -> tuple[Look, ...]:
-    """Return the searches by time, each with its withdrawal. Of several, the first withdrawal
-    counts."""
+def with_withdrawals(
+    checks: Iterable[LeakCheck], counts: Callable[[str], bool] = lambda _who: True
+) -> tuple[Look, ...]:
+    """Return the searches by time, each with its withdrawal: the first one by a person whose
+    withdrawals count."""
     withdrawals: dict[str, LeakCheck] = {}
     looks = []
     for check in sorted(checks, key=age):
         if check.withdraws:
-            withdrawals.setdefault(check.withdraws, check)
+            if counts(check.reviewer):
+                withdrawals.setdefault(check.withdraws, check)
         else:
             looks.append(check)
     return tuple(

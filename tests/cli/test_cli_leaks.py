@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from doors import Door, copied, shipped
+from doors import V8, Door, copied, shipped
 
 APPEAL = (
     "The chair came without the armrest I need. Your form does not work with my screen reader. "
@@ -179,3 +179,25 @@ def test_a_file_cut_off_in_its_only_record_says_so(door: Door) -> None:
     said = door.run("suite", "leaks", door.file("cut.jsonl", '{"a": "b'), "--suite", SUITE)
     assert said.code == 20
     assert "cut.jsonl: no record in it could be read" in said.err + said.out
+
+
+def test_the_authors_of_a_candidate_withdraw_no_leak_of_theirs(full: Door) -> None:
+    manifest = json.loads((full.suite / "candidates" / f"{V8}.json").read_bytes())
+    author = manifest["authors"][0]
+    release = ("--export-report", full.root / "out", "--suite", SUITE, "--candidate", V8)
+    why = ("--reason", "never used")
+    full.run("suite", "leaks", _training(full), "--suite", SUITE, "--candidate", V8)
+    (look,) = _looks(full)
+    uid = look["check"]["uid"]
+    said = full.run("--reviewer", author.upper(), "suite", "leaks", "--withdraw", uid, *why)
+    assert said.code == 20, said
+    assert f"is an author of {V8}" in said.err
+    full.ok("--reviewer", "somebody", "suite", "leaks", "--withdraw", uid, *why)
+    assert full.run(*release).code == 0
+    # Of a search for every candidate an author's withdrawal counts for the others' alone.
+    full.run("suite", "leaks", _training(full), "--suite", SUITE, "--threshold", "0.6")
+    uid = next(one["check"]["uid"] for one in _looks(full) if not one["withdrawn"])
+    full.ok("--reviewer", author, "suite", "leaks", "--withdraw", uid, *why)
+    assert full.run(*release).code == 10
+    full.ok("--reviewer", "somebody", "suite", "leaks", "--withdraw", uid, *why)
+    assert full.run(*release).code == 0

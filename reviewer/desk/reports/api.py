@@ -391,7 +391,9 @@ class Reports:
             return gathered.split
         from reviewer.desk.reports.leaks import split_evidence
 
-        return split_evidence(connection, held.suite.digest, gathered.candidate_id)
+        made = gathered.candidate
+        authors = made.authors if made is not None else ()
+        return split_evidence(connection, held.suite.digest, gathered.candidate_id, authors)
 
     def _with_all(self, connection: Connection, held: ReadySuite, gathered: Evidence) -> Evidence:
         """Add labels, judge, texts, notes and leaks, each only where the store or suite has any:

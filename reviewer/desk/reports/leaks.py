@@ -5,11 +5,13 @@ digest, its masked name, and the places of the episodes are stored.
 """
 
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
+from reviewer.db import registry
 from reviewer.db.connection import Connection, close_writer
 from reviewer.db.schema import open_writer
 from reviewer.db.tables import LEAKS as TABLE
@@ -29,6 +31,7 @@ from reviewer.review.records import LEAKS, Leak, with_withdrawals
 from reviewer.review.records import LeakCheck as LeakCheck
 from reviewer.review.records import Look as Look
 from reviewer.stats.text import KnownTexts, Match, missed
+from reviewer.suite.candidate import candidate_value
 from reviewer.suite.errors import ContractError
 from reviewer.suite.model import RedactionRules, Suite
 from reviewer.trace.redaction import Redactor, redactor_of
@@ -90,7 +93,8 @@ def withdraw(workspace: Workspace, uid: str, reason: str, reviewer: str) -> Leak
     """Withdraw a search, with a reason: durable when this returns. `uid` may be its first
     characters.
 
-    Raises DeskError when no search or several have this id, or without a reason.
+    Raises DeskError when no search or several have this id, without a reason, and for an author of
+    the candidate whose data was searched.
     """
     looks = all_searches(workspace)
     named = [one for one in looks if uid and one.check.uid.startswith(uid)]
@@ -98,7 +102,7 @@ def withdraw(workspace: Workspace, uid: str, reason: str, reviewer: str) -> Leak
         what = "several checks have" if named else "no check has"
         raise DeskError(f"{what} the id {uid!r}", "reviewer suite leaks --list shows them")
     one = named[0]
-    if one.withdrawn:
+    if one.withdrawn and _is_one_of(reviewer, [one.withdrawn_by]):
         raise DeskError(
             f"{uid} was withdrawn by {one.withdrawn_by}: {one.withdrawn}",
             "reviewer suite leaks --list shows which ones count",
@@ -107,6 +111,11 @@ def withdraw(workspace: Workspace, uid: str, reason: str, reviewer: str) -> Leak
     if not check.leaks:
         raise DeskError(
             f"{uid} found no leak, so it holds no release", "there is nothing to withdraw"
+        )
+    if check.candidate_id and _is_one_of(reviewer, _authors(workspace, check)):
+        raise DeskError(
+            f"{reviewer} is an author of {check.candidate_id}, and nobody judges their own work",
+            "somebody else withdraws it (--reviewer NAME)",
         )
     made = LeakCheck(
         suite_id=check.suite_id,
@@ -134,22 +143,44 @@ def all_searches(workspace: Workspace) -> list[Look]:
         close_writer(connection, workspace.store)
 
 
+def _is_one_of(who: str, names: Iterable[str]) -> bool:
+    from reviewer.signing.signers import is_one_of
+
+    return is_one_of(who, names)
+
+
+def _authors(workspace: Workspace, check: LeakCheck) -> tuple[str, ...]:
+    connection = open_writer(workspace.store)
+    try:
+        suite = registry.suite_row(connection, check.suite_id)
+        row = suite and registry.candidate_row(connection, suite.id, check.candidate_id)
+        if not row or row.manifest is None:
+            return ()
+        return candidate_value(json.loads(row.manifest), "").authors
+    finally:
+        close_writer(connection, workspace.store)
+
+
 def searches_of(
-    connection: Connection, suite_digest: str, candidate_id: str = ""
+    connection: Connection,
+    suite_digest: str,
+    candidate_id: str = "",
+    authors: Sequence[str] = (),
 ) -> tuple[Look, ...]:
     """Return the searches for a suite's episodes that concern a candidate (all of them for ""), by
-    time."""
+    time. What the candidate's authors withdraw still counts."""
     book = LeakBook().of(connection, suite_digest)
     return with_withdrawals(
-        one for one in book if not candidate_id or one.candidate_id in ("", candidate_id)
+        (one for one in book if not candidate_id or one.candidate_id in ("", candidate_id)),
+        lambda who: not _is_one_of(who, authors),
     )
 
 
 def split_evidence(
-    connection: Connection, suite_digest: str, candidate_id: str
+    connection: Connection, suite_digest: str, candidate_id: str, authors: Sequence[str]
 ) -> tuple[evidence.Look, ...]:
-    """Return the searches for a suite's episodes that concern a candidate, as a report shows
-    them."""
+    """Return the searches for a suite's episodes that concern a candidate with these authors, as a
+    report shows them."""
     return tuple(
         evidence.Look(
             reviewer=one.check.reviewer,
@@ -180,7 +211,7 @@ def split_evidence(
             withdrawn=one.withdrawn,
             withdrawn_by=one.withdrawn_by,
         )
-        for one in searches_of(connection, suite_digest, candidate_id)
+        for one in searches_of(connection, suite_digest, candidate_id, authors)
     )
 
 
