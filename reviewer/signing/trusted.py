@@ -4,7 +4,7 @@ very bytes, then whether enough approvers are among them.
 Nothing in a payload is looked at before a trusted key vouches for it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -127,7 +127,7 @@ def approved(predicate: Predicate, found: VerifiedPayload, threshold: int = 1) -
     REPAIR one.
 
     An approver is a principal of that role, named in the decision with the key that signed, and
-    no author of the candidate.
+    no author of the candidate. One person counts once, however the name is spelled.
     """
     needed = 1
     if predicate.decision == "PROMOTE":
@@ -144,15 +144,26 @@ def approved(predicate: Predicate, found: VerifiedPayload, threshold: int = 1) -
         elif (one.principal, one.key.keyid) not in named:
             notes.append(f"not counted: {who} is not named as a reviewer of this decision")
         else:
-            if one.principal in counted:
+            known = _counted_as(one.principal, counted)
+            if known == one.principal:
                 notes.append(f"counted once: {one.principal}, who signed with several keys")
+            elif known is not None:
+                notes.append(f"counted once: {one.principal}, who is {known} in another spelling")
             if one in found.repeated:
                 notes.append(f"counted once: {who}, who signed more than once")
-            counted[one.principal] = None
+            counted[known or one.principal] = None
     approvers = tuple(counted)
     return ApprovalCount(
         approvers, needed, tuple(notes), tuple(_faults(predicate, approvers, needed))
     )
+
+
+def _counted_as(principal: str, counted: Iterable[str]) -> str | None:
+    """Return the name under which this person is counted already."""
+    for name in counted:
+        if is_one_of(principal, [name]) or is_one_of(name, [principal]):
+            return name
+    return None
 
 
 def _faults(predicate: Predicate, approvers: tuple[str, ...], needed: int) -> list[str]:

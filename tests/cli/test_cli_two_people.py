@@ -575,3 +575,14 @@ def test_a_copy_of_the_store_that_signed_on_its_own_stops_this_one(
     said = people.verify()
     assert said.code == 0, said
     people.door.healthy()
+
+
+def test_one_person_in_two_spellings_is_one_approver(people: People) -> None:
+    people.join("alice-2", "approver", "Alice@shop.example")
+    assert people.sign("alice").code == 30
+    said = people.add("alice-2")
+    assert said.code == 30, said
+    assert "counted once: Alice@shop.example, who is alice in another spelling" in said.both
+    assert people.verify().code == 30
+    assert people.add("bob").code == 0
+    assert people.verify().code == 0
