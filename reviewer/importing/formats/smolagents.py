@@ -269,6 +269,10 @@ def add_steps(draft: Draft, steps: list[Any]) -> None:
             draft.unread("intermediate_steps")
 
 
+_OF_CALLS = ("AgentToolExecutionError", "AgentToolCallError", "AgentExecutionError")
+"""Errors of calls that were made; others are of the model, or of what it wrote."""
+
+
 def _add_object(draft: Draft, step: dict[str, Any]) -> None:
     if "role" in step:
         add_message(draft, step)
@@ -287,6 +291,8 @@ def _add_object(draft: Draft, step: dict[str, Any]) -> None:
     calls = step.get("tool_calls") or at_path(reply, "tool_calls")
     if reply is not None and not isinstance(reply, dict):
         draft.unread("model_output_message", len(draft.events) + 1)
+    if not calls and at_path(error, "type") in _OF_CALLS:
+        draft.unread("tool_calls", len(draft.events) + 1)  # what failed is not in the step
     if isinstance(error, dict):
         error = error.get("message") or error
     seconds = (timing if isinstance(timing, dict) else step).get("duration")

@@ -84,3 +84,10 @@ def test_a_result_without_its_call_is_not_measured(tmp_path: Path) -> None:
         steps[2] |= {"tool_calls": None, "model_output_message": None}
 
     assert "observations" in paths(changed(tmp_path, "memory.json", change))
+
+
+def test_a_call_that_failed_and_is_not_in_its_step_is_not_measured(tmp_path: Path) -> None:
+    def change(steps: Any) -> None:
+        steps[1]["model_output_message"] = None
+
+    assert "tool_calls" in paths(changed(tmp_path, "memory.json", change))
