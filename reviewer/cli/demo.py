@@ -105,8 +105,8 @@ def _end(desk: Desk, kept: str | None) -> None:
 
 
 def _load(workspace: Workspace) -> None:
-    """Load the labels and judgments of the example. Ignore errors: the runs report a store that
-    cannot be written, and the folder is gone if the user has quit."""
+    """Load the labels and judgments of the example. Ignore expected failures: the runs report a
+    store that cannot be written, and the folder is gone if the user has quit."""
     try:
         load_shipped(workspace)
     except Exception as error:
