@@ -66,7 +66,7 @@ async def test_runs_and_imports_are_one_list(
         await until(pilot, lambda: "1/9" in screen_text(app) and "0:09" in screen_text(app))
         text = screen_text(app)
         assert "jobs 2" in text
-        assert "2 at work, newest first" in text
+        assert "2 running, newest first" in text
         assert "import v7-night.jsonl" in text
         assert "run refund-agent-v8" in text
         assert "30%" in text

@@ -513,7 +513,7 @@ async def test_a_judge_at_work_shows_calls_and_cost_and_can_be_stopped(
         await held.answer(pilot, 5)
         assert f"► 5 of {calls} calls, $0.0050" in screen_text(app)
         await press(pilot, "r")
-        assert "a judge is at work: . stops it" in screen_text(app)
+        assert "a judge is running: . stops it" in screen_text(app)
         await press(pilot, "full_stop")
         assert now(pilot).state == "stopping"
         assert "stopping" in screen_text(app)
@@ -607,7 +607,7 @@ async def test_quitting_while_a_judge_works_asks_first(
         await settle(pilot)
         await at_work(pilot, held)
         await press(pilot, "ctrl+q")
-        assert "a judge is at work" in screen_text(app)
+        assert "a judge is running" in screen_text(app)
         await press(pilot, *(["j"] if chosen == "stop" else []), "enter")
         assert now(pilot).state == ("stopping" if chosen == "stop" else "running")
         assert app.is_running

@@ -354,7 +354,7 @@ async def test_a_label_takes_two_keys_and_is_durable_before_the_next_item(
         assert answers(mine) == [(*order[n], said[n]) for n in range(4)]
         assert log == [("next", n) for n in range(5)], "each is asked for once all before are kept"
         assert "item 4 saved 10:20:00" in screen_text(app)
-        assert "u takes it back." in screen_text(app)
+        assert "u undoes it." in screen_text(app)
         assert "4 of 14 done" in screen_text(app)
 
 
@@ -867,7 +867,7 @@ async def test_quitting_during_a_run_hands_the_item_back_before_it_asks(
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "r", "enter", "L", "h", "question_mark", "ctrl+q")
-        assert "a run is at work" in screen_text(app)
+        assert "a run is in progress" in screen_text(app)
         assert "item 1 of 14" not in below_title(app)
         await press(pilot, "enter", "L")
         assert asked(mine)[-1][1] == (order[0],)

@@ -350,7 +350,7 @@ async def test_the_drawer_lists_the_attempts_that_are_owed(desk: Bent, attempts:
             await press(pilot, "j")
         text = screen_text(app)
         assert "── appeal-009 · completeness" in text
-        assert "›► attempt 1           at work" in text
+        assert "›► attempt 1           running" in text
         await press(pilot, "enter")
         assert "this cell has no trace yet" in screen_text(app)
         await finish(pilot, attempts, DAMAGED)
@@ -369,7 +369,7 @@ async def test_the_drawer_lists_the_attempts_that_are_owed(desk: Bent, attempts:
         await press(pilot, "right", "right")
         text = screen_text(app)
         assert "▲ attempt 1  event 2  forbidden:issue_refund" in text
-        assert "► attempt 2           at work" in text
+        assert "► attempt 2           running" in text
         assert "· attempt 3           waits its turn" in text
 
 
@@ -485,7 +485,7 @@ async def test_pause_and_go_on(desk: Bent, attempts: Attempts) -> None:
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "p")
-        assert "no run is at work here" in screen_text(app)
+        assert "no run is in progress here" in screen_text(app)
         await begun(pilot)
         await press(pilot, "p")
         assert "○ paused" in screen_text(app)
@@ -510,7 +510,7 @@ async def test_stop_waits_and_a_second_stop_asks_before_abandoning(
         assert newest(pilot).state == "stopping"  # the harmless answer is the chosen one
         assert len(newest(pilot).running) == 2
         await press(pilot, "full_stop")
-        assert "2 attempts at work" in screen_text(app)
+        assert "2 attempts running" in screen_text(app)
         await press(pilot, "j", "enter")
         await ends(pilot, "stopped")
         assert "run 1 of refund-agent-v7 stopped: 0 of 9 attempts" in screen_text(app)
@@ -649,7 +649,7 @@ async def test_quitting_asks_while_a_run_goes_on(desk: Bent, attempts: Attempts)
         await begun(pilot)
         await press(pilot, "ctrl+q")
         assert isinstance(app.screen, QuestionScreen)
-        assert "2 attempts at work, 7 not begun" in screen_text(app)
+        assert "2 attempts running, 7 waiting" in screen_text(app)
         await press(pilot, "enter")
         assert not isinstance(app.screen, QuestionScreen)
         await press(pilot, "ctrl+q", "escape")
@@ -665,7 +665,7 @@ async def test_quitting_can_wait_for_what_is_at_work(desk: Bent, attempts: Attem
         await press(pilot, "ctrl+q", "j", "enter")
         await until(pilot, lambda: newest(pilot).state == "stopping")
         assert app.is_running
-        assert "quits when the attempts at work have finished" in screen_text(app)
+        assert "quits when the running attempts have finished" in screen_text(app)
         await finish(pilot, attempts, DAMAGED)
         assert app._exit is False
         attempts.end(APPEAL)
@@ -801,7 +801,7 @@ async def test_the_list_of_runs_steers_the_one_under_the_cursor(
         await press(pilot, "r", "j", "enter", "R")
         text = screen_text(app)
         assert "jobs 2" in text
-        assert "2 at work" in text
+        assert "2 running" in text
         await press(pilot, "j", "p")
         await until(pilot, lambda: "○ paused" in screen_text(app))
         assert [view.state for view in app.live.views] == ["running", "paused"]
@@ -822,7 +822,7 @@ async def test_the_list_appears_with_the_first_run(seven: Bent) -> None:
         assert "jobs 0" not in screen_text(app)
         await press(pilot, "r", "enter")
         text = screen_text(app)
-        assert "run 1 of refund-agent-v7 has begun" in text
+        assert "run 1 of refund-agent-v7 has started" in text
         assert "jobs 1" in text
         attempts.end_all()
         await ends(pilot, "done")

@@ -82,7 +82,7 @@ async def test_a_turn_that_waits_is_announced_shown_and_sent(
         await press(pilot, "enter")
         await until(pilot, lambda: attempts.said == [PersonTurn("mia_12")])
         assert isinstance(app.screen, TalkScreen)
-        await until(pilot, lambda: "the agent is at work" in screen_text(app))
+        await until(pilot, lambda: "the agent is working" in screen_text(app))
         await press(pilot, "enter")
         assert attempts.said == [PersonTurn("mia_12")]
         attempts.turn(MIA, (True, "Which booking?"))

@@ -222,7 +222,7 @@ def test_the_demo_opens_with_it_in_a_terminal(tmp_path: Path) -> None:
         pane.press("Escape")
         pane.until(lambda shown: "tour" not in shown, "its end")
         pane.press("C-q")
-        asked = "a run is at work"
+        asked = "a run is in progress"
         pane.until(lambda shown: asked in shown or "live" not in shown, "the end, or a question")
         if asked in pane.screen():  # on a slow machine its runs are not done yet
             pane.press("j", "j", "Enter")

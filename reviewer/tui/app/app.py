@@ -126,7 +126,7 @@ class ReviewerApp(FiringTimers, App[None]):
             show=False,
             priority=True,
             id="quit",
-            tooltip="Quit; asks first while a run is at work. What was written is kept.",
+            tooltip="Quit; asks first during a run. Everything saved is kept.",
         ),
     ]
 

@@ -66,7 +66,7 @@ class Leaving:
         if chosen == "finish":
             app.live.finish()
             if app.here is not None:
-                app.here.say("quits when the attempts at work have finished")
+                app.here.say("quits when the running attempts have finished")
         elif chosen == "stay":
             app.live.leaving = False
         elif chosen == "abandon":

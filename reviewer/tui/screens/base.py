@@ -283,7 +283,7 @@ class DeskScreen(Asking[None]):
     def run_begun(self, view: "RunView", *, asked: bool) -> None:
         """Report that a run has begun; `asked`: the reader has just ordered it here."""
         shows = f"{key_of('screen.runs')} shows it"
-        self.tell(visible_line(f"run {view.number} of {view.candidate_id} has begun: {shows}"))
+        self.tell(visible_line(f"run {view.number} of {view.candidate_id} has started: {shows}"))
 
     def run_ended(self, view: "RunView", text: str, style: str) -> None:
         """Report that a run has ended; `text` says how, and is safe."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 RUN_KEYS: list[BindingType] = [
     bind("r", "run", "run a candidate", "Choose a candidate and run it."),
-    bind("i", "import_traces", "import traces", "Look at a file or folder, then take it in."),
+    bind("i", "import_traces", "import traces", "Look at a file or folder, then import it."),
     bind("p", "pause", "pause the run, resume"),
     bind("full_stop", "stop_run", "stop the run, abandon it"),
 ]
@@ -57,7 +57,7 @@ class RunActs:
     def importing(self, view: "ImportView | None") -> None:
         """Say that an import has begun."""
         if view is not None:
-            self._screen.say(f"the import has begun: {key_of('screen.runs')} shows it")
+            self._screen.say(f"the import has started: {key_of('screen.runs')} shows it")
 
     def pause(self) -> None:
         """Pause the run, or resume it."""
@@ -73,7 +73,7 @@ class RunActs:
         if view is None:
             return
         if view.state != "stopping":
-            told = "stopping: attempts at work finish; . again abandons them"
+            told = "stopping: running attempts finish; . again abandons them"
             self._steer(view, "stop", told)
             return
         from reviewer.tui.screens.dialogs.ask import abandoning
@@ -87,7 +87,7 @@ class RunActs:
     def _steered(self) -> "RunView | None":
         view = self._chosen()
         if view is None or view.state not in AT_WORK:
-            self._screen.say(f"no run is at work here: {key_of('run')} starts one")
+            self._screen.say(f"no run is in progress here: {key_of('run')} starts one")
             return None
         return view
 

@@ -136,7 +136,7 @@ class Menu(LineBox, can_focus=True):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *rows(),
-        bind("enter", "choose", "choose", "Take this line."),
+        bind("enter", "choose", "choose", "Choose this line."),
     ]
 
     class Moved(Message):
@@ -267,7 +267,7 @@ class Choice(LineBox, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         move("move.left", "side(-1)", "word before"),
         move("move.right", "side(1)", "next word"),
-        bind("enter", "take", "take the form", "Take the form."),
+        bind("enter", "take", "submit", "Submit the form."),
     ]
 
     class Changed(Message):

@@ -210,10 +210,10 @@ class CompareEpisodeScreen(DeskScreen):
         if self.found.cut:
             return [Span(f" ○ {visible_line(self.found.cut)}", "not_measured")]
         if self.columns >= WIDE:
-            told = " » they part here first  = same  ~ other arguments, answer or words"
+            told = " » first difference  = same  ~ other arguments, answer or words"
             return [Span(f"{told}  ≠ in its place  - + one side only", "dim")]
         old, new = self.found.sides
-        return [Span(f" » they part here first  - {old}  + {new}  = both  ~ differs", "dim")]
+        return [Span(f" » first difference  - {old}  + {new}  = both  ~ differs", "dim")]
 
     # acts --------------------------------------------------------------------------------------
 

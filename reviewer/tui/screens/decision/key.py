@@ -29,11 +29,11 @@ class KeyScreen(Step[KeyInfo | None]):
         "A key identifies you. Make one here, with a passphrase, or name a key file.",
         "It signs nothing yet: the next step asks whether it may sign.",
     )
-    ENTER = "take the chosen line"
+    ENTER = "choose this line"
     NUMBERS = "that line"
     HINTS: ClassVar[tuple[Hint, ...]] = (
         ("1-3", "choose", "screen.numbered(1)"),
-        pressing("Enter", "take it", "enter"),
+        pressing("Enter", "choose", "enter"),
         pressing("tab", "next field", "tab"),
         pressing("Esc", "not now", "escape"),
         ("r", "look again", "screen.look_again"),

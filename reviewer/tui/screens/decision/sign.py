@@ -72,7 +72,7 @@ class SignScreen(Step[SignedDecision | KeyInfo | None]):
     )
     ENDED: ClassVar[tuple[Hint, ...]] = (
         ("1-3", "choose", "screen.numbered(3)"),
-        pressing("Enter", "take it", "enter"),
+        pressing("Enter", "choose", "enter"),
         pressing("Esc", "close", "escape"),
         ("y", "copy digest", "screen.copy_digest"),
     )

@@ -31,11 +31,11 @@ class TrustScreen(Step[KeyInfo | str | None]):
         "Who may sign is the list store/signers. This is the line that it would get; the",
         "person who keeps the list for your pipeline adds the same line there. {copy} copies it.",
     )
-    ENTER = "take the chosen line"
+    ENTER = "choose this line"
     NUMBERS = "that line"
     HINTS: ClassVar[tuple[Hint, ...]] = (
         ("1-3", "choose", "screen.numbered(1)"),
-        pressing("Enter", "take it", "enter"),
+        pressing("Enter", "choose", "enter"),
         pressing("tab", "field", "tab"),
         pressing("Esc", "not now", "escape"),
         ("y", "copy the line", "screen.copy_line"),

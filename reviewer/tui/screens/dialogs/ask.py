@@ -66,7 +66,7 @@ class PromptScreen(Veiled[str | None]):
     NAME = "prompt"
     ENTER = "accept the text"
     HINTS: ClassVar[tuple[Hint, ...]] = (
-        pressing("Enter", "take it", "enter"),
+        pressing("Enter", "choose", "enter"),
         pressing("Esc", "leave it", "escape"),
     )
     CSS = """
@@ -136,7 +136,7 @@ class QuestionScreen(Dialog[str | None]):
 
     NAME = "question"
     ABOUT = ("Nothing happens until you choose: Esc changes nothing.",)
-    KEYS: ClassVar[tuple[Hint, ...]] = choosing("take it", "leave it")
+    KEYS: ClassVar[tuple[Hint, ...]] = choosing("choose", "leave it")
     CSS = """
     QuestionScreen #box { width: 72; max-width: 100%; }
     """
@@ -177,14 +177,14 @@ class QuitScreen(QuestionScreen):
     NAME = "quit"
     CSS = "QuitScreen #box { width: 72; max-width: 100%; }"
     KEYS = (
-        *choosing("take it", "stay"),
+        *choosing("choose", "stay"),
         ("{answer.yes}", "quit", "screen.answer(True)"),
         ("{answer.no}", "stay", "screen.answer(False)"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
             "y", "answer(True)", "quit", show=False, id="answer.yes",
-            tooltip="Quit; what is at work is stopped at a safe point first.",
+            tooltip="Quit; running work is stopped at a safe point first.",
         ),
         Binding("n", "answer(False)", "stay", show=False, id="answer.no", tooltip="Stay here."),
     ]  # fmt: skip
@@ -202,7 +202,7 @@ class QuitScreen(QuestionScreen):
 
 def leaving_idle() -> QuestionScreen:
     """Return the question whether the reader quits while no work is under way."""
-    facts = ("Nothing is at work here. What was written is kept.",)
+    facts = ("Nothing is running here. Everything saved is kept.",)
     return QuitScreen("quit?", facts, (("stay", "stay here"), ("quit", "quit")))
 
 
@@ -212,17 +212,17 @@ def leaving(views: Sequence[RunView]) -> QuestionScreen:
     waiting = sum(len(view.pending) for view in views)
     names = ", ".join(view.candidate_id for view in views)
     facts = (
-        f"{plural(len(views), 'run')} at work: {names}",
-        f"{plural(at_work, 'attempt')} at work, {waiting:,} not begun. What has finished is kept.",
-        worded("Ctrl+Q again quits now: what is at work is abandoned, {run} makes it again."),
+        f"{plural(len(views), 'run')} in progress: {names}",
+        f"{plural(at_work, 'attempt')} running, {waiting:,} waiting. What has finished is kept.",
+        worded("Ctrl+Q again quits now: running attempts are abandoned, {run} makes them again."),
     )
     return QuitScreen(
-        "a run is at work",
+        "a run is in progress",
         facts,
         (
             ("stay", "stay here"),
-            ("finish", worded("finish the attempts at work, then quit ({run} takes up the rest)")),
-            ("abandon", "abandon the attempts at work and quit now"),
+            ("finish", worded("finish the running attempts, then quit ({run} makes the rest)")),
+            ("abandon", "abandon the running attempts and quit now"),
         ),
     )
 
@@ -230,12 +230,12 @@ def leaving(views: Sequence[RunView]) -> QuestionScreen:
 def leaving_judge(view: JudgeRunView) -> QuestionScreen:
     """Return the question about a judge at work when the reader quits."""
     facts = (
-        f"{view.judge_id} is at work: {view.done:,} of {plural(view.calls, 'call')} answered.",
+        f"{view.judge_id} is running: {view.done:,} of {plural(view.calls, 'call')} answered.",
         "What has been answered is kept and not asked, or paid for, again.",
         "Ctrl+Q again quits now: answers under way are lost.",
     )
     return QuitScreen(
-        "a judge is at work",
+        "a judge is running",
         facts,
         (("stay", "stay here"), ("stop", "make no more calls, and quit when those made answer")),
     )
@@ -244,11 +244,11 @@ def leaving_judge(view: JudgeRunView) -> QuestionScreen:
 def abandoning(view: RunView) -> QuestionScreen:
     """Return the question whether to kill the attempts at work in a run that is stopping."""
     facts = (
-        f"{view.candidate_id} is stopping: {plural(len(view.running), 'attempt')} at work.",
+        f"{view.candidate_id} is stopping: {plural(len(view.running), 'attempt')} running.",
         worded("What is abandoned leaves no trace; {run} runs it again."),
     )
     return QuestionScreen(
-        "abandon what is at work",
+        "abandon the running attempts",
         facts,
         (("wait", "wait for them to finish"), ("abandon", "abandon them")),
     )

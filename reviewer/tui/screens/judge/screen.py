@@ -46,7 +46,7 @@ class Sort(NamedTuple):
 
 
 SORTS = (
-    Sort("parting first", lambda row: (row.outcome not in NEEDS_YOU, row.pair)),
+    Sort("disagreements first", lambda row: (row.outcome not in NEEDS_YOU, row.pair)),
     Sort("by number", lambda row: (row.pair,)),
     Sort("by people's answer", lambda row: (row.people, row.pair)),
 )
@@ -126,7 +126,7 @@ class JudgeScreen(DeskScreen):
     )
     ENTER = "the pair whole, with both messages"
     HINTS: ClassVar[tuple[Hint, ...]] = (
-        ("n", "flip", "screen.parting(1)"),
+        ("n", "flip", "screen.differing(1)"),
         ("Enter", "pair", "screen.enter"),
         ("s", "sort", "screen.sort"),
         ("f", "flips", "screen.failing"),
@@ -139,8 +139,8 @@ class JudgeScreen(DeskScreen):
         ("L", "label", "app.go('label')"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        bind("n", "parting(1)", "next flip or disagreement"),
-        bind("N", "parting(-1)", "the one before"),
+        bind("n", "differing(1)", "next flip or disagreement"),
+        bind("N", "differing(-1)", "the one before"),
         bind("s", "sort", "sort: disagreement, pair, people", "Another order of the pairs."),
         bind("f", "failing", "only flips, disagreements"),
         bind("v", "view", "pairs, confusion matrix"),
@@ -235,8 +235,8 @@ class JudgeScreen(DeskScreen):
             listed.sort(key=lambda row: place.get(row.item, len(place)))
         self.rows = listed
         names = [row.item for row in self.rows]
-        parting = [n for n, row in enumerate(self.rows) if row.outcome in NEEDS_YOU]
-        start = parting[0] if first and parting else 0
+        differing = [n for n, row in enumerate(self.rows) if row.outcome in NEEDS_YOU]
+        start = differing[0] if first and differing else 0
         self.grid.set_keys(
             range(len(names)), names.index(here) if not first and here in names else start
         )
@@ -317,7 +317,7 @@ class JudgeScreen(DeskScreen):
         else:
             self.say("still reading: a moment")
 
-    def action_parting(self, step: int) -> None:
+    def action_differing(self, step: int) -> None:
         """Go to the next pair on which the judge flips or differs."""
         here = self.grid.row
         ahead = [
@@ -380,7 +380,7 @@ class JudgeScreen(DeskScreen):
         from reviewer.tui.screens.judge.dialogs import JudgeOrderScreen
 
         if self.shell.judging.at_work is not None:
-            self.say("a judge is at work: . stops it")
+            self.say("a judge is running: . stops it")
             return
         model = self.found.model if self.found else ""
         dialog = JudgeOrderScreen(self.suite_id, self.candidate_id, model)
@@ -388,13 +388,13 @@ class JudgeScreen(DeskScreen):
 
     def _begun(self, begun: bool | None) -> None:
         if begun:
-            self.say("the judge is at work: . stops it; answers come in as they are given")
+            self.say("the judge is running: . stops it; answers come in as they are given")
             self.redraw()
 
     def action_stop(self) -> None:
         """Stop the judge: no new calls; those under way are answered and kept."""
         if self.shell.judging.at_work is None:
-            self.say(worded("no judge is at work here: {run} runs it"))
+            self.say(worded("no judge is running here: {run} runs it"))
         else:
             self.shell.judging.stop()
             self.say("stopping: the calls under way are answered and kept")

@@ -45,7 +45,7 @@ class SkipScreen(Dialog[str | None]):
 
     NAME = "skip"
     BLIND = True
-    ABOUT = ("The item is skipped with the reason you choose; {undo} takes that back.",)
+    ABOUT = ("The item is skipped with the reason you choose; {undo} undoes that.",)
     ENTER = "skip with this reason"
     NUMBERS = "skip for that reason"
     CSS = """

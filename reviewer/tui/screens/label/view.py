@@ -86,7 +86,7 @@ def note_line(draft: Draft, *, flag: bool = False) -> list[Span]:
     note = [Span(f" {done}  ", style, "screen.evidence"), *note]
     if not flag:
         return note
-    word = "flagged (! takes it back)" if draft.flag else "flag: no (! sets it)"
+    word = "flagged (! removes the flag)" if draft.flag else "flag: no (! sets it)"
     style = "quarantined" if draft.flag else "dim"
     return [Span(f" {word}  ", style, "screen.flag"), *note]
 
@@ -106,7 +106,7 @@ def progress_line(item: LabelItem, spent: float, width: int) -> list[Span]:
 def saved_words(saved: SavedLabel, place: int) -> str:
     """Return line 23 after a save. The item's reason is not named: its other order may still
     come."""
-    return f"item {place:,} saved {saved.at[11:19]}Z. {key_of('undo')} takes it back."
+    return f"item {place:,} saved {saved.at[11:19]}Z. {key_of('undo')} undoes it."
 
 
 def names_of(held: Sequence[Holder]) -> str:

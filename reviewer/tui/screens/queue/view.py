@@ -358,7 +358,7 @@ def prevalence(question: QuestionView) -> str:
     """Return why this coefficient leads; "" where none is measured."""
     if question.prevalence is None or leading(question)[0].value is None:
         return ""
-    share = f"the commonest answer is {100 * question.prevalence:.0f}% of all"
+    share = f"the most common answer is {100 * question.prevalence:.0f}% of all"
     if question.lead == "ac1":
         return f"{share}, above 80%: AC1 leads, alpha misleads"
     return f"{share}, not above 80%: alpha leads"

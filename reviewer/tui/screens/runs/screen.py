@@ -132,7 +132,7 @@ class RunsScreen(DeskScreen):
         working = sum(at_work(job) for job in self.jobs)
         grid.caption(
             [Span(f"jobs {len(self.jobs):,}", "strong")],
-            [Span(f"{working:,} at work, newest first", "dim")],
+            [Span(f"{working:,} running, newest first", "dim")],
         )
         self._tell()
         self.foot()
@@ -316,7 +316,7 @@ class RunsScreen(DeskScreen):
         job = self.chosen_job() if self.on_jobs() else None
         source = self.chosen_source()
         if isinstance(job, ImportView) and at_work(job):
-            self.say(f"{name_of(job)} is at work")
+            self.say(f"{name_of(job)} is running")
         elif isinstance(job, ImportView):
             self._again(job.order)
         elif job is not None and not at_work(job):

@@ -155,14 +155,14 @@ def _run_lines(run: RunView, width: int) -> list[Line]:
     lines: list[Line] = [[Span(" " + ", ".join(ordered))]]
     told = [f"{run.passed:,} pass", f"{run.failed:,} FAIL", f"{run.infrastructure:,} infra"]
     if run.state in AT_WORK:
-        told += [f"{len(run.running):,} at work", f"{len(run.pending):,} waiting"]
+        told += [f"{len(run.running):,} running", f"{len(run.pending):,} waiting"]
     failing = gate_counts(run)
     lines.append([Span(" " + ", ".join(told)), Span(f"  {failing}", "fail")])
     if run.problem:
         lines += [[Span(f" ✗ {line}", "fail")] for line in _wrapped(run.problem, width)]
     if run.running:
         slots = " ".join(f"{episode}/{attempt}" for episode, attempt in run.running)
-        lines.append([Span(" at work  ", "dim"), Span(cut(visible_line(slots), width - 12))])
+        lines.append([Span(" running  ", "dim"), Span(cut(visible_line(slots), width - 12))])
     for each in run.approvals[:1]:
         told_of = f" asks you: {visible_line(each.tool)}, event {each.seq}"
         lines.append([Span(told_of, "match"), Span(worded("  {approve} answers"), "key")])
@@ -202,12 +202,12 @@ def _next(job: JobView, width: int) -> Line:
         "reading": "{pause} pauses, {stop} stops",
         "pausing": "pauses when this batch is written; {pause} resumes",
         "paused": "nothing new is started; {pause} resumes, {stop} stops",
-        "stopping": "what is at work finishes; {stop} abandons it",
+        "stopping": "running attempts finish; {stop} abandons them",
         "stopped": "{run} takes up the rest",
         "failed": "{run} tries again: nothing is made or read twice",
         "done": "Enter opens its scorecard; {run} does it again",
     }[job.state]
-    return [Span(f" begun {begun}  ", "dim"), Span(cut(worded(words), width - 19), "key")]
+    return [Span(f" started {begun}  ", "dim"), Span(cut(worded(words), width - 21), "key")]
 
 
 def _wrapped(text: str, width: int) -> list[str]:

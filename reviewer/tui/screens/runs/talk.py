@@ -83,7 +83,7 @@ class TalkScreen(Dialog[None]):
         elif not self._going_on():
             self.dismiss(None)
         else:
-            self._say("the agent is at work", "dim")
+            self._say("the agent is working", "dim")
 
     def _going_on(self) -> bool:
         if self._now is None:
@@ -122,7 +122,7 @@ class TalkScreen(Dialog[None]):
     def _send(self) -> None:
         waiting = [_key(each) for each in self.shell.live.turns]
         if self._now is None or _key(self._now) not in waiting:
-            self._say("the agent is at work: there is nothing to answer yet", "dim")
+            self._say("the agent is working: there is nothing to answer yet", "dim")
             return
         message = self.query_one("#message", Input).value
         then: TurnEnd = THEN[self.query_one("#then", Choice).at]

@@ -384,7 +384,7 @@ def owed_line(attempt: int, mark: str) -> list[Span]:
     return [
         Span(STATES[mark].glyph, cell_style(mark)),
         Span(f" attempt {attempt}           "),
-        Span("at work" if mark == "running" else "waits its turn", "dim"),
+        Span("running" if mark == "running" else "waits its turn", "dim"),
     ]
 
 

@@ -89,6 +89,8 @@ class EpisodesSheet(Sheet):
 
 NAME = 12
 """Columns that the name of an episode needs."""
+LONGEST, LONGEST_FOREIGN = 48, 80
+"""The most columns that the name of an episode takes: in a suite of ours, and in a probe."""
 GLYPHS = 4
 """Columns of a cell without a word: two such cells have room for the name of any gate."""
 
@@ -138,8 +140,11 @@ class ScorecardSheet(EpisodesSheet):
         room = max(8, width - taken - len(self.gates) * (gate + 1))
         flags = 22 if width >= 180 else 0
         room -= flags + 2 if flags else 0
-        tags = max(6, min(40, room - (28 if flags else 16) - 2)) if width >= 140 else 0
-        columns = [Column("episode", 2, min(48, room - (tags + 2 if tags else 0)), True)]
+        # Episodes of a probe have no tags, and the names that other tools give are long.
+        tagged = width >= 140 and not self._probe
+        tags = max(6, min(40, room - (28 if flags else 16) - 2)) if tagged else 0
+        longest = LONGEST_FOREIGN if self._probe else LONGEST
+        columns = [Column("episode", 2, min(longest, room - (tags + 2 if tags else 0)), True)]
         columns += [Column(name, 1, size, name == OUTCOME) for name, size in said]
         columns += [Column(name, 1, gate, True) for name in self.gates]
         columns += [Column("attempts", 1, self._strip, True)]
