@@ -18,6 +18,7 @@ from reviewer.tui.screens.releases import ReleasesScreen
 from reviewer.tui.screens.scorecard.screen import ScorecardScreen
 
 EXCERPT = Path(__file__).resolve().parents[1] / "data/tau_bench/gpt-4o-airline-excerpt.json"
+TELECOM = EXCERPT.parents[1] / "tau2/telecom_user_tools.json"
 
 
 @pytest.fixture
@@ -184,4 +185,20 @@ async def test_a_probe_explains_itself_from_the_outcome_to_the_event(
         assert re.search(r"– expected +update.*X7BYG1.*│ never", text)
         await press(pilot, "j", "enter")
         assert "JG7FMM" in screen_text(app)
+    made.close()
+
+
+async def test_on_a_wide_terminal_the_long_names_of_a_probe_are_whole(door: Door) -> None:
+    """Its episodes have no tags: the column's room is theirs."""
+    door.ok("import", TELECOM)
+    made = door.desk()
+    app = shell(made)
+    async with running(app, (200, 50)) as pilot:
+        await settle(pilot)
+        text = screen_text(app)
+        for name in (
+            "[mobile_data_issue]user_abroad_roaming_disabled_off[PERSONA:Hard]",
+            "[service_issue]contract_end_suspension[PERSONA:Hard]",
+        ):
+            assert name in text
     made.close()

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 START_HINTS: tuple[Hint, ...] = (
     ("jk", "choose", "screen.start(1)"),
-    ("Enter", "choose", "screen.start(0)"),
+    ("Enter", "start", "screen.start(0)"),
     ("r", "run", "screen.run"),
     ("?", "help", "app.explain"),
     ("ctrl+p", "acts", "app.palette"),
