@@ -85,4 +85,6 @@ def test_verifying_a_decision_needs_no_store(tmp_path: Path) -> None:
         tmp_path, "verify", "decision", "--candidate-manifest", "manifest", "--signers", "signers"
     )
     assert code == 20
-    assert loaded & {"textual", "rich", "httpx", "numpy", "scipy", "sqlite_utils"} == set()
+    assert (
+        loaded & {"textual", "rich", "httpx", "numpy", "scipy", "pydantic", "sqlite_utils"} == set()
+    )
