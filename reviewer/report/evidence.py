@@ -190,13 +190,15 @@ class MissingLabels(Struct, frozen=True, kw_only=True):
 
 class SameAgent(Struct, frozen=True, kw_only=True):
     """Another candidate whose manifest differs from this one only in names, with its attempts on
-    the episodes of this suite."""
+    the episodes of this suite. `spelled`: it has no manifest, and its id is this one's in another
+    spelling."""
 
     suite_id: str
     candidate_id: str
     attempts: int
     failed: int
     critical: int
+    spelled: bool = False
 
 
 class LineageSuite(Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from reviewer.report.evidence import (
     EvidenceRef,
     MissingLabels,
     MissingShard,
+    SameAgent,
     leaked_episodes,
     standing,
 )
@@ -32,6 +33,7 @@ from reviewer.report.ran import lacks
 from reviewer.report.regression import Regression, not_worse_limit, point_limit
 from reviewer.report.spoiled import baseline_talks, uneven_text
 from reviewer.suite.gates import GATES
+from reviewer.trace.safetext import visible_line
 
 _EVERY = "all measured"
 _WORDS = {
@@ -205,12 +207,16 @@ def _same_agents(evidence: Evidence) -> list[Gap]:
     found = []
     for one in evidence.same_agents:
         critical = f", {one.critical} critically" if one.critical else ""
+        seen = f"{one.failed} of {plural(one.attempts, 'attempt')} failed{critical}"
+        if one.spelled:
+            found.append(_spelled(one, evidence.candidate_id, seen))
+            continue
         what = f"a change between {one.candidate_id} and {evidence.candidate_id}"
         found.append(
             Gap(
                 text=f"the same agent failed as {one.candidate_id} on {one.suite_id}: the "
                 "manifests differ in names alone",
-                observed=f"{one.failed} of {plural(one.attempts, 'attempt')} failed{critical}",
+                observed=seen,
                 policy="a candidate that failed is changed before it runs as another",
                 need=f"{what} (in the model, prompts, tools, config or code that the manifest "
                 f"states, then reviewer run {evidence.suite.suite_id})",
@@ -218,6 +224,20 @@ def _same_agents(evidence: Evidence) -> list[Gap]:
             )
         )
     return found
+
+
+def _spelled(one: SameAgent, candidate_id: str, seen: str) -> Gap:
+    name = visible_line(one.candidate_id)
+    what = f"a manifest of {name}"
+    return Gap(
+        text=f"attempts of {candidate_id} may be among those of {name}, which has no manifest: the "
+        "ids differ in spelling alone",
+        observed=seen,
+        policy="every attempt of a candidate under its own id",
+        need=f"{what} that says which other agent it is (candidates/{name}.json in the suite's "
+        "folder, then its traces imported again)",
+        short=f"needs {what}",
+    )
 
 
 def _leaked(evidence: Evidence) -> list[Gap]:

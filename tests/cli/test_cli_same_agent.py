@@ -104,3 +104,23 @@ def test_names_of_files_keys_and_versions_are_no_change() -> None:
         {"tools": [{"name": "t", "version": "2"}]},
     ):
         assert acting({**mine, **change}) != acting(mine), change
+
+
+@pytest.mark.parametrize("id_", ["Refund-Agent-v8", "refund_agent_v8", "refund-agent-v\uff18"])
+def test_failures_under_another_spelling_of_the_id_are_not_left_behind(
+    door: Door, id_: str
+) -> None:
+    records = shipped(V8)
+    failed = {**shipped(V7)[0], "candidate_id": id_, "final_state": "nothing", "attempt": 1}
+    assert door.take("mixed.jsonl", [*records, failed], "--suite", SUITE).code == 0
+    release = ("--export-report", door.root / "out", "--suite", SUITE, "--candidate", V8)
+    assert door.run(*release).code == 10
+    report = json.loads((door.root / "out" / "report.json").read_bytes())
+    assert report["recommendation"] == "hold"
+    assert "the ids differ in spelling alone" in report["reasons"][0]
+    # It is another candidate where it has a manifest that says so.
+    manifest = json.loads((door.suite / "candidates" / f"{V8}.json").read_bytes())
+    other = door.suite / "candidates" / f"{id_}.json"
+    other.write_text(json.dumps({**manifest, "candidate_id": id_, "model": "another"}))
+    door.take("again.jsonl", [failed], "--suite", SUITE)
+    assert door.run(*release).code == 0

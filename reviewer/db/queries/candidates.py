@@ -71,6 +71,15 @@ def other_candidates(connection: sqlite3.Connection, candidate: int) -> list[Oth
     return [OtherCandidate(*one) for one in found]
 
 
+def undescribed_candidates(connection: sqlite3.Connection, candidate: int) -> list[tuple[int, str]]:
+    """Return (key, id) of the other candidates without a manifest on the same suite."""
+    return connection.execute(
+        "SELECT c.id, c.candidate_id FROM candidate c JOIN candidate mine ON mine.suite = c.suite"
+        " WHERE mine.id=? AND c.id<>mine.id AND c.manifest IS NULL ORDER BY c.candidate_id",
+        (candidate,),
+    ).fetchall()
+
+
 _REQUEST = "json_extract(CAST({}.body AS TEXT), '$.user_request')"
 
 

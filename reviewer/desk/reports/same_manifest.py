@@ -1,13 +1,19 @@
 """Other failed candidates that are the same agent according to their manifest."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from reviewer.db import registry
 from reviewer.db.connection import Connection
-from reviewer.db.queries.candidates import failed_attempts, other_candidates
+from reviewer.db.queries.candidates import (
+    failed_attempts,
+    other_candidates,
+    undescribed_candidates,
+)
 from reviewer.report.evidence import SameAgent
+from reviewer.suite.tool_names import look_alike
 
 _NAMES = frozenset({"$schema", "schema", "candidate_id", "authors", "prices"})
 """Members that do not change what an agent does."""
@@ -28,28 +34,41 @@ def same_agents(
 ) -> tuple[SameAgent, ...]:
     """Return the other candidates that failed an episode of this suite, here or on another version
     of it, under the same manifest: running the same agent under a new id leaves its failures
-    behind."""
+    behind. So do those here without a manifest whose id is a spelling of this one's."""
     if suite.probe or candidate.manifest is None:
         return ()
-    mine = acting(json.loads(candidate.manifest))
-    if mine.keys().isdisjoint(_SAYING):
-        return ()
+    mine, name = acting(json.loads(candidate.manifest)), _folded(candidate.candidate_id)
+    others = [
+        (key, suite.suite_id, other, True)
+        for key, other in undescribed_candidates(connection, candidate.id)
+        if _folded(other) == name
+    ]
+    if not mine.keys().isdisjoint(_SAYING):
+        others += [
+            (one.key, one.suite_id, one.candidate_id, False)
+            for one in other_candidates(connection, candidate.id)
+            if acting(json.loads(one.manifest)) == mine
+        ]
     found = []
-    for one in other_candidates(connection, candidate.id):
-        if acting(json.loads(one.manifest)) != mine:
-            continue
-        made = failed_attempts(connection, one.key, suite.id)
+    for key, suite_id, candidate_id, spelled in others:
+        made = failed_attempts(connection, key, suite.id)
         if made.failed:
             found.append(
                 SameAgent(
-                    suite_id=one.suite_id,
-                    candidate_id=one.candidate_id,
+                    suite_id=suite_id,
+                    candidate_id=candidate_id,
                     attempts=made.attempts,
                     failed=made.failed,
                     critical=made.critical,
+                    spelled=spelled,
                 )
             )
     return tuple(found)
+
+
+def _folded(name: str) -> str:
+    """Return an id without case and look-alikes, and with one separator for all."""
+    return re.sub(r"[\W_]+", "-", look_alike(name)).strip("-")
 
 
 def acting(manifest: Mapping[str, Any]) -> dict[str, Any]:
