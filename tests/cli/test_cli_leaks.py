@@ -201,3 +201,21 @@ def test_the_authors_of_a_candidate_withdraw_no_leak_of_theirs(full: Door) -> No
     assert full.run(*release).code == 10
     full.ok("--reviewer", "somebody", "suite", "leaks", "--withdraw", uid, *why)
     assert full.run(*release).code == 0
+
+
+def test_a_leak_to_a_candidate_holds_it_under_another_id_too(full: Door) -> None:
+    manifest = json.loads((full.suite / "candidates" / f"{V8}.json").read_bytes())
+
+    def held(name: str, **changes: Any) -> bool:
+        body = {**manifest, "candidate_id": name, **changes}
+        (full.suite / "candidates" / f"{name}.json").write_text(json.dumps(body))
+        records = [{**one, "candidate_id": name, "final_message": name} for one in shipped(V8)]
+        full.take(f"{name}.jsonl", records, "--suite", SUITE)
+        out = full.root / "out"
+        full.run("--export-report", out, "--suite", SUITE, "--candidate", name)
+        report = json.loads((out / "report.json").read_bytes())
+        return "split integrity" in " ".join(report["reasons"])
+
+    full.run("suite", "leaks", _training(full), "--suite", SUITE, "--candidate", V8)
+    assert held("renamed")
+    assert not held("retrained", model="another-model")

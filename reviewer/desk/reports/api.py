@@ -390,10 +390,14 @@ class Reports:
         if not LEAKS.has(connection, held.suite.digest):
             return gathered.split
         from reviewer.desk.reports.leaks import split_evidence
+        from reviewer.desk.reports.same_manifest import ids_of_agent
 
         made = gathered.candidate
         authors = made.authors if made is not None else ()
-        return split_evidence(connection, held.suite.digest, gathered.candidate_id, authors)
+        ids = ids_of_agent(
+            connection, held.suite.suite_id, gathered.candidate_id, gathered.manifest
+        )
+        return split_evidence(connection, held.suite.digest, ids, authors)
 
     def _with_all(self, connection: Connection, held: ReadySuite, gathered: Evidence) -> Evidence:
         """Add labels, judge, texts, notes and leaks, each only where the store or suite has any:

@@ -6,7 +6,7 @@ digest, its masked name, and the places of the episodes are stored.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -164,20 +164,23 @@ def _authors(workspace: Workspace, check: LeakCheck) -> tuple[str, ...]:
 def searches_of(
     connection: Connection,
     suite_digest: str,
-    candidate_id: str = "",
+    candidate_ids: Collection[str] = (),
     authors: Sequence[str] = (),
 ) -> tuple[Look, ...]:
-    """Return the searches for a suite's episodes that concern a candidate (all of them for ""), by
-    time. What the candidate's authors withdraw still counts."""
+    """Return the searches for a suite's episodes that concern a candidate under one of these ids
+    (all without ids), by time. What the candidate's authors withdraw still counts."""
     book = LeakBook().of(connection, suite_digest)
     return with_withdrawals(
-        (one for one in book if not candidate_id or one.candidate_id in ("", candidate_id)),
+        (one for one in book if not candidate_ids or one.candidate_id in ("", *candidate_ids)),
         lambda who: not _is_one_of(who, authors),
     )
 
 
 def split_evidence(
-    connection: Connection, suite_digest: str, candidate_id: str, authors: Sequence[str]
+    connection: Connection,
+    suite_digest: str,
+    candidate_ids: Collection[str],
+    authors: Sequence[str],
 ) -> tuple[evidence.Look, ...]:
     """Return the searches for a suite's episodes that concern a candidate with these authors, as a
     report shows them."""
@@ -211,7 +214,7 @@ def split_evidence(
             withdrawn=one.withdrawn,
             withdrawn_by=one.withdrawn_by,
         )
-        for one in searches_of(connection, suite_digest, candidate_id, authors)
+        for one in searches_of(connection, suite_digest, candidate_ids, authors)
     )
 
 

@@ -66,6 +66,21 @@ def same_agents(
     return tuple(found)
 
 
+def ids_of_agent(
+    connection: Connection, suite_id: str, candidate_id: str, manifest: Mapping[str, Any] | None
+) -> set[str]:
+    """Return the id of a candidate and those of others under the same manifest: what one of them
+    may have learned from, each of them may."""
+    ids = {candidate_id}
+    suite = registry.suite_row(connection, suite_id)
+    row = suite and registry.candidate_row(connection, suite.id, candidate_id)
+    mine = acting(manifest or {})
+    if not row or mine.keys().isdisjoint(_SAYING):
+        return ids
+    others = other_candidates(connection, row.id)
+    return ids | {one.candidate_id for one in others if acting(json.loads(one.manifest)) == mine}
+
+
 def _folded(name: str) -> str:
     """Return an id without case and look-alikes, and with one separator for all."""
     return re.sub(r"[\W_]+", "-", look_alike(name)).strip("-")
