@@ -1,4 +1,4 @@
-"""Processes that do a part of an import: how many, how they are started, and that they end with the
+"""Processes that do a part of an import: how many, how they are started, and how they end with the
 import."""
 
 import errno
@@ -18,9 +18,10 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 MOST = 4
 WORTH = 24 << 20
-"""Bytes of a file that repay starting processes."""
+"""Bytes of a file from which it is worth starting processes."""
 WORTH_ONE = 3 << 20
-"""Bytes of another tool's file that repay starting one process beside the one that reads it."""
+"""Bytes of another tool's file from which it is worth starting one process beside the reading
+one."""
 
 
 _is_one = False
@@ -39,31 +40,31 @@ def workers() -> int:
 
 
 def worth_processes(size: int) -> bool:
-    """Return whether `size` bytes repay starting them."""
+    """Return whether it is worth starting processes for `size` bytes."""
     return size >= WORTH and workers() > 1
 
 
 def worth_one(size: int) -> bool:
-    """Return whether `size` bytes of another tool's file repay one more process: one that starts at
-    once, since it has all that is loaded here."""
+    """Return whether `size` bytes of another tool's file are worth one more process: one that
+    starts at once, since it inherits everything loaded here."""
     return size >= WORTH_ONE and can_fork()
 
 
 def can_fork() -> bool:
-    """Return whether processes can be started at once, with all that is loaded here."""
+    """Return whether processes can be started at once, inheriting everything loaded here."""
     return workers() > 1 and start_method() == "fork"
 
 
 def start_method() -> str:
-    """Return how to start them. Forking spares each process its imports; it is safe only while
-    nothing else runs here."""
+    """Return how to start them. Forking saves each process its imports; it is safe only while no
+    other thread runs here."""
     alone = sys.platform == "linux" and threading.active_count() == 1
     return "fork" if alone else "spawn"
 
 
 def begin(parent: int) -> None:
-    """Make a process ready for work that leaves no cycles behind, and end it with its parent: an
-    interrupt is the parent's to handle."""
+    """Prepare a process for work that leaves no cycles behind, and make it end with its parent: an
+    interrupt is handled by the parent."""
     global _is_one
     _is_one = True
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -72,15 +73,15 @@ def begin(parent: int) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """End this process with its parent: a killed parent sends no signal, and its processes would
-    wait for work for ever."""
+    """Make this process end with its parent: a killed parent sends no signal, and its processes
+    would wait for work forever."""
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)
 
 
 def result_of(future: "Future[T]") -> T:
-    """Return what a process made. Raises OSError when it was ended from outside."""
+    """Return the result of a process. Raises OSError when it was ended from outside."""
     try:
         return future.result()
     except BrokenProcessPool as error:
@@ -94,8 +95,8 @@ def in_order(
     initializer: Callable[..., None],
     arguments: tuple[Any, ...],
 ) -> Iterator[T]:
-    """Yield what `work` makes of each task, in their order; a few are worked on ahead. Each process
-    begins with `initializer`, given this process's id and the arguments."""
+    """Yield the result of `work` for each task, in their order; a few are computed ahead. Each
+    process begins with `initializer`, given this process's id and the arguments."""
     left = iter(tasks)
     waiting: deque[Future[T]] = deque()
     pool = ProcessPoolExecutor(

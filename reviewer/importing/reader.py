@@ -1,13 +1,12 @@
 """The protocols of a format: one reader per format, chosen by content.
 
-A reader turns an attempt as its format has it into one native trace (JSON bytes), with the
-verdict of the source and notes of what was missing or doubtful. It never invents what is not there:
-unknown is null.
+A reader turns an attempt in its format into one native trace (JSON bytes), with the verdict of the
+source and notes on what was missing or doubtful. It never invents missing facts: unknown is null.
 
-A fault that a reader did not foresee costs the file that has it, not the import: readers meet
-whatever a file holds, and readers of other packages are not ours to test. It is reported by the
+A fault that a reader did not foresee affects the file that has it, not the import: readers meet
+arbitrary content, and readers of other packages are tested elsewhere. It is reported with the
 reader's name. REVIEWER_DEBUG=1 shows where it happened, on the standard error stream;
-REVIEWER_DEBUG=raise lets it through, for those who look for faults.
+REVIEWER_DEBUG=raise re-raises it, for debugging.
 """
 
 import os
@@ -31,14 +30,14 @@ if TYPE_CHECKING:
 class Foreign(NamedTuple):
     """One attempt as a native record.
 
-    `verdict` is the source's own word, None for native files. `suite` names the probe suite when
-    records of one file belong to several; empty means the reader's own for that file. `replaces`
-    is the stored attempt (its trace and its evidence) of which this one is the whole. `identity` is
-    what the source calls the attempt for good (a session, run or trace id, with the kind of it in
-    front): the same again, under the same candidate and episode, is a record of the same attempt
+    `verdict` is the source's own, None for native files. `suite` names the probe suite when records
+    of one file belong to several; empty means the reader's own for that file. `replaces` is the
+    stored attempt (its trace and its evidence) of which this one is the whole. `identity` is the
+    source's permanent name for the attempt (a session, run or trace id, prefixed with its kind):
+    the same name again, under the same candidate and episode, is a record of the same attempt
     (`pipeline.compare`). Empty where it has no such name. `names` are all names by which a file
-    that holds a part of it may know it, and `read_with` the imports whose files were read for it
-    once more.
+    that contains a part of it may know it, and `read_with` the imports whose files were read again
+    for it.
     """
 
     raw: bytes
@@ -56,8 +55,8 @@ class Foreign(NamedTuple):
 class Broken(NamedTuple):
     """One record that cannot become a trace. `codes` are refusal codes without raw values.
 
-    `name` identifies the record in the source's own words (an entry, an id), else it has its
-    number.
+    `name` identifies the record in the source's own terms (an entry, an id); without it, its number
+    does.
     """
 
     codes: tuple[str, ...]
@@ -85,16 +84,16 @@ class Reader(Protocol):
     probe: bool
 
     def sniff(self, head: "Head") -> bool:
-        """Return whether a file that starts like `head` is of this format. Decided by content; the
-        names of its neighbors may help where the content alone cannot tell."""
+        """Return whether a file that starts like `head` has this format. Decided by content; the
+        names of its neighbors may help where the content alone is not enough."""
         ...
 
     def suite_id(self, path: Path) -> str:
-        """The probe suite a file belongs to when neither the user nor a record names one."""
+        """Return the probe suite of a file when neither the user nor a record names one."""
         ...
 
     def candidate_id(self, path: Path) -> str:
-        """The candidate a file belongs to when neither the user nor the record names one."""
+        """Return the candidate of a file when neither the user nor the record names one."""
         ...
 
 
@@ -110,7 +109,7 @@ class RecordReader(Reader, Protocol):
 
 @runtime_checkable
 class DocumentReader(Reader, Protocol):
-    """A format whose attempts must be gathered: out of one document, an archive, several files."""
+    """A format whose attempts must be collected: from one document, an archive, several files."""
 
     def companions(self, path: Path) -> tuple[Path, ...]:
         """Return other files that are part of `path`; they are not imported by themselves. Only
@@ -118,16 +117,16 @@ class DocumentReader(Reader, Protocol):
         ...
 
     def traces(self, source: "Source") -> Iterator[Foreign | Broken]:
-        """Every attempt, in a stable order, one at a time. What is wrong with one attempt is a
-        `Broken` (or a Rejected raised by a helper inside `source.attempt`); raises Unreadable when
-        nothing more can be had."""
+        """Yield every attempt, in a stable order, one at a time. A fault in one attempt is a
+        `Broken` (or a Rejected raised by a helper inside `source.attempt`). Raises Unreadable when
+        nothing more can be read."""
         ...
 
 
 @runtime_checkable
 class TimedReader(DocumentReader, Protocol):
-    """A format whose attempts have no number: files of one import are read in the order they ran,
-    so that attempts are numbered in it."""
+    """A format whose attempts have no number: files of one import are read in the order in which
+    they ran, and numbered in it."""
 
     def ran_at(self, path: Path) -> float:
         """Return when the attempt in the file began, in milliseconds since 1970; infinity when
@@ -137,27 +136,27 @@ class TimedReader(DocumentReader, Protocol):
 
 @runtime_checkable
 class PlacedReader(Reader, Protocol):
-    """A format whose folders carry a part of the content (the task, the model, the run): two files
-    of the same bytes in different places are not the same."""
+    """A format whose folders contribute to the content (the task, the model, the run): two files
+    with the same bytes in different places are not the same."""
 
     def placed(self, path: Path) -> tuple[str, ...]:
-        """Return what the path says, as names; the same for a run that was moved as a whole."""
+        """Return the facts in the path, as names; the same for a run that was moved as a whole."""
         ...
 
 
 @runtime_checkable
 class ResultsReader(DocumentReader, Protocol):
-    """A format that has the results of instances whose trajectories are in other files. Its results
-    are joined to trajectories of the same import by instance id; `traces` gives those that found
-    none."""
+    """A format with the results of instances whose trajectories are in other files. Its results are
+    joined to trajectories of the same import by instance id; `traces` yields those without a
+    trajectory."""
 
     def results(self, source: "Source") -> "Iterator[tuple[str, ResultEntry]]":
         """Yield (instance id, the entry about it), in file order."""
         ...
 
     def attempt(self, source: "Source", instance_id: str, joined: "ResultEntry") -> Foreign:
-        """Return the attempt that a result without a trajectory is made into. Its draft is of the
-        reader's own name. Raises Rejected."""
+        """Return the attempt for a result without a trajectory. Its draft has the reader's own
+        name. Raises Rejected."""
         ...
 
 
@@ -166,7 +165,7 @@ class GatheringReader(Reader, Protocol):
     """A format whose attempts may be cut into files at any place."""
 
     def names_near(self, path: Path) -> frozenset[str]:
-        """Return the lasting names of the attempts near the file's start."""
+        """Return the permanent names of the attempts near the file's start."""
         ...
 
 
@@ -213,8 +212,8 @@ DEBUG = "REVIEWER_DEBUG"
 
 @contextmanager
 def foreseen(reader: str = "", *known: type[Exception]) -> Iterator[None]:
-    """Turn what was not foreseen into Unreadable; `known` exceptions pass. `reader` is the name of
-    the reader at work."""
+    """Turn unforeseen exceptions into Unreadable; `known` exceptions pass. `reader` is the name of
+    the running reader."""
     told: tuple[type[Exception], ...] = (Unreadable, OSError, *known)
     try:
         yield
@@ -228,8 +227,8 @@ def foreseen(reader: str = "", *known: type[Exception]) -> Iterator[None]:
 
 
 def claims(reader: Reader, head: "Head") -> bool:
-    """Return whether a reader claims a file; not when it breaks over the question."""
-    try:  # every reader is asked about every file, so nothing is wrapped around the question
+    """Return whether a reader claims a file; False when it breaks over the question."""
+    try:  # every reader is asked about every file, so no context manager is used here
         return reader.sniff(head)
     except OSError:
         raise

@@ -42,8 +42,8 @@ class _Task(NamedTuple):
 
 
 class _Claimed(NamedTuple):
-    """What a process found: a unit without its reader, and that one's name. Not `sure` where the
-    name is that of another reader here."""
+    """What a process found: a unit without its reader, and the reader's name. Not `sure` where
+    another reader has that name in this process."""
 
     unit: "Unit | None" = None
     reader: str | None = None
@@ -51,7 +51,8 @@ class _Claimed(NamedTuple):
 
 
 def claims_of(claim: Claim, wanted: str, files: "Iterator[Entry]") -> "Iterator[Answer]":
-    """Yield each file, or the unit that it is already, with its unit: None for no trace."""
+    """Yield each file, or the unit that it already is, with its unit: None for a file that is no
+    trace."""
     first = list(islice(files, MANY + 1))
     if len(first) <= MANY or not processes.can_fork():
         yield from _claimed_here(claim, wanted, chain(first, files))
@@ -69,7 +70,7 @@ def claims_of(claim: Claim, wanted: str, files: "Iterator[Entry]") -> "Iterator[
     try:
         for answers, others in processes.in_order(_claim_all, tasks(), processes.begin, ()):
             if others:
-                foreign_readers()  # so that what is wrong with those of other packages is told
+                foreign_readers()  # so that faults of other packages' readers are reported
             for (file, inside), one in zip(asked.popleft(), answers, strict=True):
                 if not one.sure and isinstance(file, Path):
                     yield file, claim(file, wanted, inside)
@@ -88,7 +89,7 @@ def _claimed_here(claim: Claim, wanted: str, files: "Iterable[Entry]") -> "Itera
 
 
 def _claim_all(task: _Task) -> tuple[list[_Claimed], bool]:
-    """Return what these files are, and whether readers of other packages were asked."""
+    """Return the units of these files, and whether readers of other packages were asked."""
     found = [
         _sendable(task.claim(file, task.wanted, inside)) if file is not None else _Claimed()
         for file, inside in task.files

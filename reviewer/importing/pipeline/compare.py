@@ -1,15 +1,16 @@
-"""Decide whether a record is a revision of an attempt that is stored, and which kind.
+"""Decide whether a record is a revision of a stored attempt, and which kind.
 
 A record is of the same attempt when, under the same candidate and episode, (a) its reader says so
 (`Foreign.replaces`), (b) the source calls it by the same name (`Foreign.identity`: a session, run
 or trace id), (c) it names the attempt's number and so did the stored one, or (d) it is at the same
-path, with the same clock or none, and the agent begins alike (the relation is `other` where not).
+path, with the same start time or none, and the agent begins alike (the relation is `other` where it
+does not).
 
-`compare` then gives the relation. A record `holds` the stored one when every event of that is still
-there, in order and unchanged; more may follow, or come in between where each has a time of its own
-(a span that came late), and what was missing, null, empty or pending may be filled. Anything else
-`contradicts` it, and `why` names the first thing that is not as it was. A reader has nothing to do
-for this but give the same events for the same acts.
+`compare` then gives the relation. A record `holds` the stored one when every event of that one is
+still there, in order and unchanged; more may follow, or come in between where each has a time of
+its own (a span that came late), and missing, null, empty or pending values may be filled. Any other
+record `contradicts` it, and `why` names the first difference. A reader only has to give the same
+events for the same acts.
 """
 
 import json
@@ -31,15 +32,15 @@ _ALMOST = 1e-9
 
 
 class Relation(NamedTuple):
-    """The relation of a record to an earlier one of what may be the same attempt."""
+    """The relation of a record to an earlier one that may be of the same attempt."""
 
     kind: Kind
     why: str = ""
 
 
 def compare(earlier: bytes, later: bytes) -> Relation:
-    """Compare two native records, both as JSON. The earlier one may be from before something of it
-    would be masked that is masked in the later one."""
+    """Compare two native records, both as JSON. The earlier one may contain text from before a rule
+    was added that masks it in the later one."""
     found = _compared(json.loads(earlier), json.loads(later))
     if found.kind in ("same", "holds") or _MASK not in later:
         return found
@@ -68,24 +69,24 @@ def _compared(old: dict[str, Any], new: dict[str, Any]) -> Relation:
 
 
 def holds(earlier: bytes, later: bytes) -> bool:
-    """Return whether the later record is the earlier one, or holds all of it."""
+    """Return whether the later record equals the earlier one, or contains all of it."""
     return compare(earlier, later).kind in ("same", "holds")
 
 
 def own_attempt(raw: bytes) -> int | None:
-    """Return the attempt's number that a record names itself."""
+    """Return the attempt's number that a record itself names."""
     number = json.loads(raw).get("attempt")
     return number if isinstance(number, int) else None
 
 
 def _evidence(record: dict[str, Any]) -> dict[str, Any]:
-    """Return what was observed, without the slot it claims, however it is written."""
+    """Return what was observed, without the slot it claims, in a form independent of its
+    writing."""
     return {name: value for name, value in record.items() if name not in _SLOT}
 
 
 def _lost(old: dict[str, Any], new: dict[str, Any]) -> str | None:
-    """Return the first thing of the old record that the new one does not hold; None when it holds
-    all."""
+    """Return the first part of the old record that the new one lacks; None when it contains all."""
     place = _first_lost(old["events"], new["events"])
     if place is not None:
         return f"event {place} is not there as it was"
@@ -98,28 +99,28 @@ def _lost(old: dict[str, Any], new: dict[str, Any]) -> str | None:
             continue  # asked again, a session also waited for a person: its time is not measured
         if not _grown(old.get(name), new.get(name)):
             return f"{name} is less"
-    # What the attempt came to may become another while the attempt goes on.
+    # The outcome of the attempt may change while the attempt goes on.
     for name in ("termination", *(() if goes_on else ("final_state", "final_message"))):
         if not _filled(old.get(name), new.get(name)):
             return f"{name} is another"
     unread = [part.get("path") for part in new.get("unread") or ()]
     for part in old.get("unread") or ():
         path = part.get("path")
-        if path not in unread and not str(path).endswith(COMES):  # what may come late
+        if path not in unread and not str(path).endswith(COMES):  # a part that may come late
             return "a part that nobody could read is gone"
     return None
 
 
 def _first_lost(old: Sequence[Any], new: Sequence[Any]) -> int | None:
-    """Return the number of the first event that is not there as it was, or that follows another one
-    which no clock puts there."""
+    """Return the number of the first event that is changed or missing, or that follows another one
+    although no time puts it there."""
     left = iter(new)
     late: set[Any] = set()
     for place, event in enumerate(old, 1):
         for one in left:
             if alike(event, one):
                 break
-            # A span that came late; without a time of its own it may have been put there.
+            # A span that came late; without a time of its own it may have been inserted.
             if one.get("started_at") is not None:
                 late.add(one.get("call_id"))
             elif one.get("call_id") is None or one.get("call_id") not in late:
@@ -130,7 +131,7 @@ def _first_lost(old: Sequence[Any], new: Sequence[Any]) -> int | None:
 
 
 def alike(event: dict[str, Any], later: dict[str, Any]) -> bool:
-    """Return whether an event is another one, of which more may be known."""
+    """Return whether two events are the same one, of which the later may know more."""
     for name in _MEANT:
         value = event.get(name)
         if value is not None and not _alike(value, later.get(name)):
@@ -147,12 +148,12 @@ _MADE_UP = ("call-", "unnamed-")
 
 
 def _made_up(call_id: Any) -> bool:
-    """Return whether a call's id is missing, or one that a reader gave by its place."""
+    """Return whether a call's id is missing, or was given by a reader from its place."""
     return call_id is None or (isinstance(call_id, str) and call_id.startswith(_MADE_UP))
 
 
 def _filled(old: Any, new: Any) -> bool:
-    """Return whether a value is as it was, or fills one that was empty."""
+    """Return whether a value is unchanged, or fills an empty one."""
     if old is None or old == "" or old == [] or old == {}:
         return True
     if isinstance(old, dict) and isinstance(new, dict):
@@ -165,21 +166,21 @@ def _alike(old: Any, new: Any) -> bool:
 
 
 def _grown(old: Any, new: Any) -> bool:
-    """Return whether what was spent is not less."""
+    """Return whether the amount spent has not decreased."""
     if old is None:
         return True
     return isinstance(new, int | float) and new >= old * (1 - _ALMOST)
 
 
 def _one_run(old: dict[str, Any], new: dict[str, Any]) -> bool:
-    """Return whether two records that differ are of one run all the same: no clock distinguishes
-    them, and the agent begins alike."""
+    """Return whether two different records are still of one run: no time distinguishes them, and
+    the agent begins alike."""
     clocks = old.get("started_at"), new.get("started_at")
     if None not in clocks:
         return clocks[0] == clocks[1]
     first, second = _beginning(old["events"]), _beginning(new["events"])
     if first is None or second is None:
-        return True  # one of them holds nothing of the agent yet
+        return True  # one of them has nothing of the agent yet
     return len(first) == len(second) and all(
         alike(a, b) or alike(b, a) for a, b in zip(first, second, strict=True)
     )

@@ -1,8 +1,8 @@
-"""One import: what its files share, and what they have to do with imports before it.
+"""One import: the facts shared by its files, and their relation to earlier imports.
 
 Each class here answers one question that every file of an import may have: which sources have its
-path, what records that name nothing are called after, which other files hold parts of the same
-attempts, and which episode a first request is of.
+path, how records that name nothing are named, which other files contain parts of the same attempts,
+and which episode a first request belongs to.
 """
 
 import json
@@ -27,7 +27,7 @@ from reviewer.importing.source import first_request, request_digest
 from reviewer.suite.model import Episode, Suite
 
 MOST_FILES = 64
-"""Files that are read together."""
+"""Most files that are read together."""
 MOST_FOLDERS = 8
 UNKNOWN = ""
 """The first request of an episode that begins in the middle, until its beginning comes."""
@@ -35,8 +35,9 @@ Mask = Callable[[Any], Any]
 
 
 class ImportContext(NamedTuple):
-    """The store, suites and options of an import. `now` gives the journal its clock; `relied_on`
-    says in words who relied on an attempt as it is, where that keeps what comes later apart."""
+    """The store, suites and options of an import. `now` is the time for the journal; `relied_on`
+    says in words who relied on an attempt as it is stored, where later records are then kept
+    apart."""
 
     connection: Connection
     store: Path
@@ -54,7 +55,7 @@ class ImportContext(NamedTuple):
 
 
 class ImportJob:
-    """The units of one import and what is shared by them."""
+    """The units of one import and their shared facts."""
 
     def __init__(self, context: ImportContext, units: Sequence[Unit]) -> None:
         connection, options = context.connection, context.options
@@ -65,7 +66,7 @@ class ImportJob:
         self.catalogue = catalogue_of(context.order("", ""))
         self.paths = SourcePaths(connection)
         self.maps = tool_maps(connection)
-        """Sources whose tools are named by a map, and by which."""
+        """Source → the map by which its tools are named."""
         self.places = Places(connection, units)
         self.requests = StoredFirstRequests(connection)
         self.linked = LinkedFiles(connection, units)
@@ -75,23 +76,23 @@ class ImportJob:
 
 class SourcePaths:
     """The paths of everything that was imported before. Every file is looked up here, so the store
-    is read once."""
+    is read only once."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._known = set(map(hash, imports.source_paths(connection)))
 
     def sources(self, paths: Iterable[str]) -> frozenset[int]:
-        """The imports of files at these paths."""
+        """Return the imports of files at these paths."""
         found = [path for path in paths if hash(path) in self._known]
         return imports.sources_at(self._connection, found) if found else frozenset()
 
 
 class Places:
-    """The names of records that name nothing themselves, after their file's path.
+    """The names of records that name nothing themselves, taken from their file's path.
 
-    An episode is called after the path below the folder that was named. A candidate, and an episode
-    of a file that was named by itself, after the stem as long as no other file of that name was or
+    An episode is named after the path below the named folder. A candidate, and an episode of a file
+    that was named by itself, are named after the stem as long as no other file of that name was or
     is imported, else after as many folders above it as make the name unique. A file that was
     imported before keeps the names that its attempts have.
     """
@@ -105,8 +106,8 @@ class Places:
         self._found: dict[tuple[Path, str], tuple[str, str]] = {}
 
     def of(self, unit: Unit, shown: str) -> tuple[str, str]:
-        """(what its episodes are called after, what its candidate is); `shown` is its path as the
-        store has it."""
+        """Return (the name for its episodes, the name for its candidate); `shown` is its path as
+        the store has it."""
         found = self._found.get((unit.path, shown))
         if found is None:
             home = unit.path.stem if unit.name else self._home(unit, shown)
@@ -128,14 +129,14 @@ class Places:
         return next((name for name in names if name not in taken), names[-1])
 
     def _kept(self, shown: str, names: list[str]) -> str:
-        """The name that its attempts have already."""
+        """Return the name that its attempts already have."""
         rows = imports.names_at(self._connection, shown)
         known = {text for row in rows for one in row for text in (one, one.rpartition("-")[0])}
         return next((name for name in names if name in known), "")
 
 
 def _names(path: Path) -> Iterator[str]:
-    """The shortest name of a file, then longer ones."""
+    """Yield the names of a file, from the shortest."""
     whole = Path(os.path.abspath(path)).with_suffix("")
     parts = [part for part in whole.parts if part != whole.anchor]
     for count in range(1, min(len(parts), MOST_FOLDERS + 1) + 1):
@@ -151,11 +152,11 @@ class AttemptName(NamedTuple):
 
 
 class LinkedFiles:
-    """Files that hold parts of the same traces: those of one import, and of imports before it.
+    """Files that contain parts of the same traces: those of one import, and of imports before it.
 
-    A span means what it does by those around it, so a trace that was cut into files is read out of
-    all of them together, whichever comes first. A file that is gone, or is another one by now, is
-    not read; what it held is stored, and is put together with what comes (`sessions`).
+    The meaning of a span depends on the spans around it, so a trace that was cut into files is read
+    from all of them together, whichever comes first. A file that is missing or was changed is not
+    read; its former content is stored, and is joined with the new parts (`sessions`).
     """
 
     def __init__(self, connection: Connection, units: Iterable[Unit]) -> None:
@@ -174,9 +175,9 @@ class LinkedFiles:
         kept: Callable[[str], str],
         names: Iterable[str],
     ) -> list[Path]:
-        """The other files that hold parts of what has these names, by path; of those that were
-        imported before, those that were imported for the same `candidate`, if for any. Adds their
-        imports to `held`. `kept` gives a name as the store has it."""
+        """Return the other files that contain parts of the attempts of these names, by path; of
+        files imported before, those that were imported for the same `candidate`, if for any. Adds
+        their imports to `held`. `kept` converts a name to the form in which the store has it."""
         near = self._of_import().get(reader.name, {})
         wanted = list(names)
         found: dict[Path, set[int]] = {}
@@ -190,13 +191,13 @@ class LinkedFiles:
         return chosen
 
     def meet(self, names: Iterable[str], called: AttemptName) -> None:
-        """Note what an attempt of this import is called."""
+        """Record the names of an attempt of this import."""
         for name in names:
             self._met.setdefault(name, called)
 
     def called(self, names: Iterable[str]) -> list[AttemptName]:
-        """Return what attempts of these names are called: stored ones, the first of them first,
-        then those of this import."""
+        """Return the names of the attempts known by these names: stored ones in order, then those
+        of this import."""
         wanted = list(names)
         found = [
             AttemptName(*one[:3])
@@ -206,7 +207,8 @@ class LinkedFiles:
         return found + [self._met[name] for name in wanted if name in self._met]
 
     def _of_import(self) -> dict[str, dict[str, set[Path]]]:
-        """Files of this import by reader and by the names of the attempts near their start."""
+        """Return the files of this import by reader and by the names of the attempts near their
+        start."""
         if self._near is None:
             self._near = {}
             several = len(self._units) > 1
@@ -222,7 +224,7 @@ class LinkedFiles:
     def _before(
         self, reader: Reader, candidate: str, names: Iterable[str]
     ) -> Iterator[tuple[Path, int]]:
-        """Files of earlier imports that are still what they were, with those imports."""
+        """Yield files of earlier imports that have not changed, with those imports."""
         still: dict[tuple[str, str], bool] = {}
         for name in names if self._any_stored else ():
             for one in imports.files_with(self._connection, name, candidate):
@@ -243,8 +245,8 @@ def _is_still(path: Path, sha256: str) -> bool:
 
 
 class _Requests:
-    """First requests of one name: `stored` ones by the digest of what is kept, those of this import
-    by their hash, each with its place."""
+    """First requests of one name: `stored` ones by the digest of their stored form, those of this
+    import by their hash, each with its place."""
 
     def __init__(self, stored: list[str]) -> None:
         self.stored = stored
@@ -271,9 +273,9 @@ class _Requests:
 class StoredFirstRequests:
     """The first request of each episode of a probe: two different first requests are two episodes.
 
-    A record that names no task is called after its session, its run or its place, and another
-    record may be called so too. The first request distinguishes them, in one file, in several, and
-    from one import to the next.
+    A record that names no task is named after its session, its run or its place, and another record
+    may have the same name. The first request distinguishes them, in one file, in several, and from
+    one import to the next.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -282,8 +284,8 @@ class StoredFirstRequests:
         self._suites: dict[str, bool] = {}
 
     def place(self, suite_id: str, name: str, request: Any, mask: Mask) -> int:
-        """Return which of the episodes of this name has the request, from 0; one behind the last
-        where none has it yet. `mask` makes of a request what would be stored of it."""
+        """Return which of the episodes of this name has the request, from 0; the number after the
+        last where none has it yet. `mask` returns the form in which a request would be stored."""
         known = self._known.get((suite_id, name))
         if known is None:
             if suite_id not in self._suites:

@@ -1,9 +1,9 @@
 """Mask records that a reader wrote, a piece at a time: each event, and the record around them.
 
-Records of one run repeat whole events: a prompt, a list of tools, a request. What was looked
-through once is remembered, so that it is filtered, parsed and masked once. Only records that read
-as our encoder writes them are taken: their pieces put together are the bytes that masking the
-whole record would give. Any other record is left to the complete path.
+Records of one run repeat whole events: a prompt, a list of tools, a request. Results are cached, so
+that each event is filtered, parsed and masked once. Only records in exactly the form of our encoder
+are handled: their masked pieces joined are the bytes that masking the whole record would give. Any
+other record is left to the complete path.
 """
 
 from functools import lru_cache
@@ -16,11 +16,11 @@ from reviewer.trace.redaction import Redactor
 
 _HELD = b'"events":['
 _MOST_KEPT = 2 << 20
-"""Bytes of events that are remembered, twice."""
+"""Most bytes of cached events, counted twice (original and masked)."""
 _LONGEST = 32 << 10
-"""The longest event that is remembered."""
+"""The longest event that is cached."""
 _IN_EVENTS = 2
-"""How deep an event is in its record."""
+"""The depth of an event in its record."""
 
 
 class _Record(msgspec.Struct):
@@ -34,9 +34,9 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Masked(NamedTuple):
-    """The bytes of a record without its identifiers, and whether any were there. No name occurs
-    twice in any of its objects. `sound` means that masking has mended nothing: where the masked
-    record is valid, the record was."""
+    """The bytes of a record without its identifiers, and whether it had any. No name is repeated in
+    any of its objects. `sound` means that masking repaired nothing: if the masked record is valid,
+    so was the record."""
 
     raw: bytes
     changed: bool
@@ -48,15 +48,15 @@ class RecordMasker:
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
-        # An event maps to itself masked, and to None where nothing of it is to be masked.
+        # Event → the event masked, or None where nothing has to be masked.
         self._young: dict[bytes, bytes | None] = {}
         self._old: dict[bytes, bytes | None] = {}
         self._kept = 0
         self._plain = redactor.leaves_alone("events")
 
     def masked(self, raw: bytes) -> Masked | None:
-        """Return a record masked; None for one that our encoder would write otherwise, or that
-        cannot be looked through in pieces."""
+        """Return a record masked; None for one that is not in our encoder's form, or that cannot be
+        processed in pieces."""
         if not self._plain:
             return None
         try:
@@ -91,8 +91,9 @@ class RecordMasker:
         return Masked(around[:place] + body + around[place:], True, False)
 
     def _looked(self, pieces: list[bytes]) -> list[bytes | None] | None:
-        """Return each of these pieces masked, None for what stays as it is; None for all of them
-        where our encoder would write one otherwise. The first is the record around its events."""
+        """Return each of these pieces masked, None for a piece that stays unchanged; None for
+        all of them where one is not in our encoder's form. The first is the record around its
+        events."""
         together = b"[" + b",".join(pieces) + b"]"
         try:
             values = _decode(together)
@@ -116,12 +117,12 @@ class RecordMasker:
                 try:
                     _event(piece)
                 except msgspec.DecodeError:
-                    return None  # masking may mend a name that is too long
+                    return None  # masking may repair a name that is too long
             found.append(made)
         return found
 
     def _sorted(self, events: list[bytes]) -> tuple[dict[bytes, bytes | None], list[bytes]]:
-        """Return the events that are remembered, with what is, and the others."""
+        """Return the cached events with their results, and the other events."""
         known: dict[bytes, bytes | None] = {}
         fresh: list[bytes] = []
         for event in dict.fromkeys(events):
@@ -144,4 +145,4 @@ class RecordMasker:
 
 
 masker_of = lru_cache(maxsize=4)(RecordMasker)
-"""The masker of a redactor: what it remembers holds for all files of an import."""
+"""The masker for a redactor, shared by all files of an import with its cache."""

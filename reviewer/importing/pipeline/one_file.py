@@ -1,4 +1,4 @@
-"""Import one file: skip what is known, judge its records beside the writer, and write them."""
+"""Import one file: skip known content, judge its records beside the writer, and write them."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -53,10 +53,12 @@ from reviewer.suite.tool_names import NO_MAP
 
 
 class FileImport:
-    """One file being imported. Raises Unreadable, Misdirected, OSError where it cannot be."""
+    """One file that is being imported. Raises Unreadable, Misdirected, OSError where it cannot
+    be."""
 
     def __init__(self, job: ImportJob, unit: Unit, read: ReadFile | None = None) -> None:
-        """`read` is what another process made of the file, if one did."""
+        """Prepare the import of a file. `read` is the result of reading it in another process, if
+        that was done."""
         context, options, reader = job.context, job.context.options, unit.reader
         if reader is None:
             raise Unreadable(unit.problem)
@@ -82,7 +84,7 @@ class FileImport:
         self.source.request_place = self._request_place
         self.size = unit.path.stat().st_size
         self._begun: SourceRow | None = None
-        """The earlier import of this file, as `known` saw it last."""
+        """The earlier import of this file, as `known` last saw it."""
         self.retried: frozenset[int] = frozenset()
         self._live = False
         self._gives_results = gives_results(self.judge.reader)
@@ -91,10 +93,10 @@ class FileImport:
         try:
             known = read or not worth_processes(self.size)
             if not known and not size_known(context.connection, self.size):
-                self.scoring.begin()  # of a size that none had, it is surely new
+                self.scoring.begin()  # no import had this size, so the file is certainly new
             self._file = read.digest if read else unit_digest(self.path, self.source.companions)
             self.sha256 = self._file
-            if unit.lacks:  # the same bytes are another version once nothing is lacking
+            if unit.lacks:  # the same bytes are another version once nothing is missing
                 self.sha256 = placed_digest(self._file, ("lacks", *unit.lacks))
         except BaseException:
             self.close()
@@ -106,11 +108,11 @@ class FileImport:
         return self._file
 
     def close(self) -> None:
-        """End the processes that judge, if there are any."""
+        """Stop the judging processes, if there are any."""
         self.scoring.close()
 
     def known(self) -> FileResult | None:
-        """Return the result of a file that was imported before and holds nothing new; None for
+        """Return the result for a file that was imported before and contains nothing new; None for
         others."""
         source = self._begun = self._row()
         if source is None or source.state != "done":
@@ -149,8 +151,8 @@ class FileImport:
         return named
 
     def judged(self) -> Groups:
-        """Yield what the file holds, judged, once `known` was asked; nothing is written yet. Raises
-        Unreadable behind what could be read."""
+        """Yield the judged content of the file, after `known` was called; nothing is written yet.
+        Raises Unreadable after the readable part."""
         done = self._done(self._begun)
         if self._read_ahead is None or done or self.retried or not self._answers(self._read_ahead):
             yield from self._groups(done)
@@ -161,8 +163,9 @@ class FileImport:
         self.source.sums_up = self._read_ahead.sums_up
 
     def _answers(self, read: ReadFile) -> bool:
-        """Return whether what the reader asked in another process has the answer that it was given:
-        none. To be asked the same twice changes no answer, so the file can still be read here."""
+        """Return whether the reader's questions in another process have the answer that was assumed
+        there: none. Asking the same question twice changes no answer, so the file can still be read
+        here."""
         source = self.source
         told: dict[str, Callable[..., Any]] = {
             "near": source.gather,
@@ -174,7 +177,7 @@ class FileImport:
             return False
         for one in read.asked:
             if one.of == "result":
-                source.joins.take(*one.asked, **one.named)  # notes the run, and gives nothing
+                source.joins.take(*one.asked, **one.named)  # records the run, and returns nothing
         return True
 
     def written(
@@ -183,8 +186,8 @@ class FileImport:
         groups: Groups | None = None,
         within: bool = False,
     ) -> FileResult:
-        """Take in what was judged. `within` means that the caller has begun the write, that all of
-        it is to be one, and that `known` was asked in it."""
+        """Write the judged groups. `within` means that the caller has begun the transaction, wants
+        all of it in one, and has called `known` in it."""
         context, reader = self.context, self.judge.reader
         source = (self._begun if within else self._row()) or self._open(within)
         if self.job.maps.setdefault(source.id, context.options.tools) != context.options.tools:
@@ -199,10 +202,10 @@ class FileImport:
             self.job.read.add(source.id)
         suites: Mapping[str, Suite] = {suite.suite_id: suite for suite in context.suites}
         if self.judge.probing:
-            suites = self.judge.probe_suites  # grows with what the records name
+            suites = self.judge.probe_suites  # grows with the names in the records
         beside = (self.judge.redactor.masked(str(other)) for other in self.source.companions)
         earlier = self.job.paths.sources((self.shown, *beside))
-        # Where a path names the candidate, another path is of another one.
+        # Where a path names the candidate, another path belongs to another candidate.
         placed = speaks_by_place(reader) and not context.options.candidate
         siblings = [] if placed else other_imports(context.connection, source.id)
         batcher = Batcher(
@@ -236,7 +239,7 @@ class FileImport:
         if self._gives_results and not problem:
             batcher.clear_rest()
         self.close()
-        self.scoring.note(batcher.outcome.notes)  # those that came with the file's end
+        self.scoring.note(batcher.outcome.notes)  # the notes from the end of the file
         batcher.flush(done=True)
         outcome, tally = batcher.outcome, batcher.tally
         added = tally.added - start.added
@@ -258,7 +261,8 @@ class FileImport:
         )
 
     def _called(self, names: Iterable[str]) -> tuple[str, str, str] | None:
-        """Return the names of the attempt of which this file holds a part: it keeps its names."""
+        """Return the names of the attempt of which this file contains a part: it keeps its
+        names."""
         options = self.context.options
         suites = {suite.suite_id for suite in self.context.suites}
         for one in self.job.linked.called(map(self.judge.lasting_name, names)):
@@ -276,24 +280,25 @@ class FileImport:
 
     def _request_place(self, name: str, request: Any) -> int:
         """Return which of the episodes of a name has this first request, from 0. In a private suite
-        the map says which episode a name is of."""
+        the map says which episode a name means."""
         if not self.judge.probing:
             return 0
         suite_id, mask = self.judge.own_suite(), self.judge.redactor.mask
         return self.job.requests.place(suite_id, name, request, mask)
 
     def _row(self) -> SourceRow | None:
-        """Return the earlier import of this very file. A file of the same bytes is another one when
-        a part of its content is in its path."""
+        """Return the earlier import of this same file. A file with the same bytes is another one
+        when a part of its content is in its path."""
         found = self._row_of(self.sha256)
         names = names_digest(self.context.options.episodes)
         if found is not None and episode_map_of(self.context.connection, found.id) != names:
-            # Under another map it is evidence of other episodes: an import of its own.
+            # Under another map it is evidence of other episodes: a separate import.
             self.sha256 = placed_digest(self._file, ("map", names))
             found = self._row_of(self.sha256)
         unfinished = found is None or found.state != "done"
         if self.context.options.live and unfinished and not self._live:
-            # Read while it is written, its end may be missing: read at rest, it is another import.
+            # Read while it is written, its end may be missing: reading the finished file is another
+            # import.
             self.sha256, self._live = placed_digest(self.sha256, ("live",)), True
             return self._row_of(self.sha256)
         reader = self.judge.reader
@@ -311,7 +316,7 @@ class FileImport:
         return source_row(connection, sha256, options.suite, options.candidate)
 
     def _own_names(self) -> dict[int, str]:
-        """Return the candidate that each record names itself, where the import is for another
+        """Return the candidate that each record itself names, where the import is for another
         one."""
         if not self.context.options.candidate:
             return {}
@@ -331,13 +336,13 @@ class FileImport:
         return {number: name for number, name in found.items() if name not in nobody}
 
     def _done(self, source: SourceRow | None) -> int:
-        """Return how many records need not be read again. What a result file gives depends on what
-        other files took of it, so it is read from its beginning; what is stored already is
+        """Return how many records need not be read again. The attempts from a result file depend on
+        what other files took of it, so it is read from its beginning; what is stored already is
         known."""
         return 0 if source is None or self._gives_results else source.records
 
     def _open(self, within: bool) -> SourceRow:
-        """Note the file; another process may have begun with it meanwhile."""
+        """Record that the file is being read; another process may have begun it meanwhile."""
         context, reader = self.context, self.judge.reader
         with nullcontext() if within else transaction(context.connection, context.store):
             opened = open_source(
@@ -362,7 +367,7 @@ class FileImport:
 
     def _said_late(self) -> list[tuple[StoredTrajectory, ResultEntry]]:
         """Return what the file states about trajectories that were imported before: looked up
-        before what is left becomes attempts."""
+        before the remaining results become attempts."""
         if self._late is None:
             job, path, notes = self.job, str(self.path), self.source.notes
             found = later(job.joins, job.stored, path, job.read, notes)
@@ -375,7 +380,7 @@ class FileImport:
         return LateVerdict(row.candidate, row.episode, row.attempt, *word, detail)
 
     def _read(self, batcher: Batcher, groups: Groups, done: int, on_progress: OnProgress) -> str:
-        """Take every record not yet taken; returns why reading stopped early, if it did."""
+        """Read every record not yet read; return why reading stopped early, if it did."""
         try:
             for group, end in groups:
                 batcher.take(group)
@@ -393,7 +398,7 @@ class FileImport:
         return ""
 
     def _joined(self, batcher: Batcher) -> bool:
-        """Return whether all of the file is about attempts of other files; notes on it are kept."""
+        """Return whether the whole file is about attempts of other files; notes on it are kept."""
         joined = self._gives_results and bool(self.job.joins.instances(str(self.path)))
         texts = ("all of it was joined to attempts of other files",) if joined else ()
         if not joined and not self.source.sums_up:

@@ -1,4 +1,4 @@
-"""Open files that others made, packed or not, and yield every text in them."""
+"""Open files from elsewhere, compressed or not, and yield every text in them."""
 
 import gzip
 import io
@@ -20,13 +20,13 @@ GZIP, ZSTD, ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 LFS = b"version https://git-lfs"
 PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 MOST_OUT = 16 << 30
-"""Bytes that may come out of one compressed file."""
+"""Most bytes that one compressed file may decompress to."""
 MOST_RATIO = 1000
 FREE = 64 << 20
-"""Up to here the ratio does not matter: a small file of like lines packs well."""
+"""Up to this size the ratio does not matter: a small file of similar lines compresses well."""
 STEP = 1 << 20
 SMALL = 1 << 18
-"""A file of fewer bytes is read at once."""
+"""A file with fewer bytes is read at once."""
 
 
 class _Readable(Protocol):
@@ -59,7 +59,7 @@ def refused(start: bytes) -> str:
 
 
 def packing(start: bytes) -> str:
-    """Return how the content of a file that starts like this is packed (`gzip`, `zstd`, `parquet`);
+    """Return how the content of a file with this start is compressed (`gzip`, `zstd`, `parquet`);
     empty for one that is read as it is."""
     kind = kind_of(start)
     unpacked = kind in ("gzip", "zstd") or (kind == "parquet" and parquet.can_be_read())
@@ -73,8 +73,9 @@ def as_it_is(path: Path) -> bool:
 
 
 def first_of(handle: BinaryIO, size: int) -> bytes:
-    """Return the first `size` bytes of a file just opened, or all it has. No more memory is asked
-    for than the file takes: to make and cut a large buffer takes as long as a small file's read."""
+    """Return the first `size` bytes of a newly opened file, or all it has. Allocates no more memory
+    than the file needs: allocating and trimming a large buffer takes as long as reading a small
+    file."""
     there = os.fstat(handle.fileno()).st_size
     if not 0 < there < size:
         return handle.read(size)
@@ -84,7 +85,7 @@ def first_of(handle: BinaryIO, size: int) -> bytes:
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """Open the file's content, unpacked, seekable. Raises OSError, Unreadable."""
+    """Open the file's content, decompressed, seekable. Raises OSError, Unreadable."""
     with path.open("rb") as handle:
         there = os.fstat(handle.fileno()).st_size
         small = 0 < there < SMALL
@@ -164,7 +165,7 @@ def _spool(blocks: Iterator[bytes], spool: IO[bytes], size: int) -> None:
 
 
 PARSED_IN = 4
-"""How deep JSON is read within strings of JSON: arguments and bodies are kept so."""
+"""Depth to which JSON is read inside strings of JSON, the form of arguments and bodies."""
 
 
 class Text(NamedTuple):
@@ -178,11 +179,11 @@ class Text(NamedTuple):
 
 
 def texts_of(path: Path) -> Iterator[Text]:
-    """Yield all texts in order; a record that is no JSON costs itself, one without a text gives
-    none.
+    """Yield all texts in order; a record that is not JSON affects only itself, one without a text
+    gives none.
 
     A file that starts like JSON is read as records; any other as lines. Compressed files are
-    unpacked. Raises OSError, Unreadable when the file cannot be read (further).
+    decompressed. Raises OSError, Unreadable when the file cannot be read (further).
     """
     start = start_of(path, 65536)
     if problem := refused(start[:64]):

@@ -1,4 +1,4 @@
-"""Count what comes of importing a file: its records, notes and refusals, and what it added."""
+"""Count the results of importing a file: its records, notes and refusals, and what it added."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from reviewer.suite.model import RedactionRules
 from reviewer.trace.redaction import redactor_of
 
 MOST_TOLD = 1000
-"""Refusals that are kept for the result; all of them are in quarantine."""
+"""Most refusals that are kept for the result; all of them are in quarantine."""
 
 
 class Tally(NamedTuple):
@@ -23,12 +23,12 @@ class Tally(NamedTuple):
 
 
 OnProgress = Callable[[int, int, Tally], None]
-"""Called with how far a file was read, its size, and what came of it so far."""
+"""Called with how far a file was read, its size, and its counts so far."""
 
 
 class Filled(NamedTuple):
-    """The attempts that one import added for one candidate of one suite. `cost_usd` sums what is
-    known; `unpriced` attempts have no cost, `measured` ones have a verdict."""
+    """The attempts that one import added for one candidate of one suite. `cost_usd` sums the known
+    costs; `unpriced` attempts have no cost, `measured` ones have a verdict."""
 
     suite_id: str
     candidate_id: str
@@ -46,9 +46,9 @@ class FileResult(NamedTuple):
     """The result of importing one file. `problem` is why the file as a whole was refused, else
     empty.
 
-    `state` is `imported`, `known` (nothing added), or `refused`. `flagged` records held raw
+    `state` is `imported`, `known` (nothing added), or `refused`. `flagged` records contained raw
     identifiers: their slots are taken and fail, their payloads are not stored. Records `beside`
-    contradict the attempt they are of: both count.
+    contradict their attempt: both count.
     """
 
     path: str
@@ -68,7 +68,7 @@ class FileResult(NamedTuple):
 
 
 def refused_unit(unit: Unit, error: Exception) -> FileResult:
-    """The result of a unit that could not be read."""
+    """Return the result for a unit that could not be read."""
     problem = str(error)
     if isinstance(error, OSError):
         problem = f"cannot be read: {error.strerror}"
@@ -76,18 +76,18 @@ def refused_unit(unit: Unit, error: Exception) -> FileResult:
 
 
 def refused_file(shown: str, problem: str) -> FileResult:
-    """The result of a file that was refused as a whole."""
+    """Return the result for a file that was refused as a whole."""
     masked = redactor_of(RedactionRules()).masked(problem)
     return FileResult(shown, "", "", "refused", 0, 0, 0, 1, (), (), masked)
 
 
 def shown_as(unit: Unit) -> str:
-    """The name of a unit in messages."""
+    """Return the name of a unit in messages."""
     return unit.name or redactor_of(RedactionRules()).masked(str(unit.path))
 
 
 class _Sums:
-    """Running sums of what one candidate got."""
+    """Running sums of one candidate's attempts."""
 
     def __init__(self) -> None:
         self.attempts = self.unpriced = self.passed = self.measured = 0
@@ -114,8 +114,7 @@ class _Sums:
 
 
 class Outcome:
-    """Everything that has come of one source so far. `beside` are records that contradict their
-    attempt."""
+    """The results of one source so far. `beside` are records that contradict their attempt."""
 
     def __init__(self, start: Tally) -> None:
         self.tally = start
@@ -132,7 +131,7 @@ class Outcome:
         )
 
     def note(self, text: str, times: int = 1) -> None:
-        """Count a note. Negative `times` take it back, and a note of no record is dropped."""
+        """Count a note. Negative `times` subtract it; a note with no records left is dropped."""
         self.notes[text] = self.notes.get(text, 0) + times
         if not self.notes[text]:
             del self.notes[text]
@@ -148,8 +147,8 @@ class Outcome:
             self.refusals.append(refused)
 
     def add(self, record: JudgedRecord, times: int = 1) -> None:
-        """Sum an attempt that is added, or judged as a whole now, for its candidate; with -1, take
-        one back that was summed."""
+        """Add an attempt to its candidate's sums: one that was added, or is now judged as a whole;
+        with -1, subtract one that was summed."""
         key = record.suite_id, record.candidate_id
         sums = self._sums.get(key)
         if sums is None:
@@ -159,7 +158,8 @@ class Outcome:
             del self._sums[key]
 
     def filled(self, episodes: Callable[[str, str], int]) -> tuple[Filled, ...]:
-        """The sums by suite and candidate. `episodes` counts those of (suite id, candidate id)."""
+        """Return the sums by suite and candidate. `episodes` counts those of (suite id, candidate
+        id)."""
         return tuple(
             Filled(
                 *key,

@@ -1,6 +1,6 @@
-"""Rows of Parquet files, as lines of JSON: a file of theirs is read as one of lines, by whichever
-reader takes such lines. pyarrow, which reads Parquet, comes with the extra `parquet` and is loaded
-by the first such file."""
+"""Rows of Parquet files, as lines of JSON: such a file is read as one of lines, by whichever reader
+takes such lines. pyarrow, which reads Parquet, comes with the extra `parquet` and is loaded for the
+first such file."""
 
 import datetime
 import decimal
@@ -24,12 +24,12 @@ _MOST_FOOTER = 64 << 20
 
 @cache
 def can_be_read() -> bool:
-    """Return whether what reads Parquet is installed."""
+    """Return whether pyarrow is installed."""
     return importlib.util.find_spec("pyarrow") is not None
 
 
 def lines_in(path: Path) -> Iterator[bytes]:
-    """Yield the rows of a file, a JSON object a line. Raises Unreadable, OSError."""
+    """Yield the rows of a file, one JSON object per line. Raises Unreadable, OSError."""
     import pyarrow
     import pyarrow.parquet
 
@@ -53,7 +53,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it: times as text, what is not a number as null."""
+    """Return a value in a form for JSON: times as text, NaN and infinity as null."""
     if isinstance(value, dict):
         return {str(name): _plain(one) for name, one in value.items()}
     if isinstance(value, (list, tuple)):

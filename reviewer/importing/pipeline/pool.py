@@ -1,7 +1,7 @@
-"""Judge the records of a file in runs, in this process or, of large JSON lines, in several.
+"""Judge the records of a file in runs, in this process or, for large JSON lines, in several.
 
-Each process reads its own run of lines, so nothing raw travels between them; one writer takes their
-groups in order.
+Each process reads its own run of lines, so that no raw data is sent between them; one writer takes
+their groups in order.
 """
 
 import gc
@@ -28,9 +28,9 @@ from reviewer.importing.source import Source
 
 T = TypeVar("T")
 Groups = Iterator[tuple[Group, int]]
-"""Judged groups in file order, each with the file offset behind it."""
+"""Judged groups in file order, each with the file offset after it."""
 
-# Two full packs and a little less, so that a block leaves no small third one.
+# Slightly less than two full packs, so that a block leaves no small third one.
 BLOCK = 2 * PACK_BYTES - (96 << 10)
 AHEAD = 24 << 20
 """Bytes that may be judged before the writer asks for them: it may be hashing, or committing."""
@@ -56,7 +56,7 @@ def _judge_block(path: str, start: int, end: int) -> bytes:
 class ScoringPool:
     """A file of JSON lines, judged by processes from the moment this is entered.
 
-    Iterating gives groups in file order with the offset behind each; raises OSError.
+    Iterating gives groups in file order with the offset after each; raises OSError.
     """
 
     def __init__(self, judge: Scorer, order: Order, path: Path) -> None:
@@ -78,7 +78,7 @@ class ScoringPool:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _ask(self) -> None:
-        """Keep the processes in work while the writer is busy with something else."""
+        """Keep the processes busy while the writer does something else."""
         try:
             while self._asked - self._taken < AHEAD or len(self._waiting) < 2 * processes.workers():
                 start, self._asked = next(self._blocks)
@@ -87,7 +87,7 @@ class ScoringPool:
         except StopIteration:
             return
         except OSError as error:
-            self._problem = error  # raised when what comes before it has been taken
+            self._problem = error  # raised after what comes before it was taken
 
     def __iter__(self) -> Groups:
         number = 1
@@ -100,7 +100,7 @@ class ScoringPool:
 
 
 def _next(waiting: deque[tuple[Future[bytes], int]], number: int) -> tuple[int, Group, int]:
-    """Return the oldest group, its records numbered on from `number`."""
+    """Return the oldest group, its records numbered from `number`."""
     future, end = waiting.popleft()
     group = _decode(processes.result_of(future))
     shift = number - group.first
@@ -114,13 +114,14 @@ def _next(waiting: deque[tuple[Future[bytes], int]], number: int) -> tuple[int, 
 
 
 HANDFULS_AHEAD = 3
-"""Handfuls that may be read before the first of them is taken: the memory of their records."""
+"""Handfuls that may be read before the first of them is taken, which limits the memory of their
+records."""
 Numbered = tuple[int, Foreign | Broken]
 
 
 class _Asked(NamedTuple):
     """A handful that is being judged, the number of its last record, and the notes on the file and
-    the offset in it as they were when it had been read."""
+    the offset in it after it was read."""
 
     judged: Future[bytes]
     last: int
@@ -129,8 +130,8 @@ class _Asked(NamedTuple):
 
 
 class FileScoring:
-    """Judges the records of one file: here, or in several processes where it is large and a run of
-    JSON lines."""
+    """Judges the records of one file: in this process, or in several where it is large and consists
+    of JSON lines."""
 
     def __init__(self, judge: Scorer, order: Order, source: Source, size: int) -> None:
         self._judge, self._order, self._source, self._size = judge, order, source, size
@@ -138,7 +139,8 @@ class FileScoring:
         self._beside: ProcessPoolExecutor | None = None
 
     def begin(self) -> None:
-        """Start judging in other processes, if the file is worth them, before anything is asked."""
+        """Start judging in other processes, if the file is worth them, before any group is asked
+        for."""
         path = self._source.path
         if (
             self._pool is None
@@ -151,7 +153,7 @@ class FileScoring:
             self._pool.__enter__()
 
     def close(self) -> None:
-        """End the processes that judge, if there are any."""
+        """Stop the judging processes, if there are any."""
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.__exit__()
@@ -160,13 +162,13 @@ class FileScoring:
             beside.shutdown(wait=True, cancel_futures=True)
 
     def note(self, notes: dict[str, int]) -> None:
-        """Add the notes of the reader on the file as a whole, which may quote what is in it."""
+        """Add the reader's notes on the file as a whole, which may quote its content."""
         for text in sorted(self._source.notes):
             notes.setdefault(self._judge.redactor.masked(text), 1)
 
     def groups(self, done: int, retried: Container[int]) -> Groups:
-        """Yield the records behind the first `done`, and those `retried`, judged. Raises Unreadable
-        behind what could be read."""
+        """Yield the records after the first `done`, and those `retried`, judged. Raises Unreadable
+        after the readable part."""
         if not retried:
             self.begin()
         if self._pool is not None:
@@ -187,7 +189,7 @@ class FileScoring:
         fresh = ((n, one) for n, one in attempts if n > done or n in retried)
         handfuls = _handfuls(fresh, _size_of)
         first = next(handfuls, None)
-        # Behind the first: by now it is known whether the reader has processes of its own.
+        # After the first: by now it is known whether the reader has processes of its own.
         if first is not None and _sends(reader) and processes.worth_one(self._size):
             yield from self._judged_beside(chain([first], handfuls))
             return
@@ -206,7 +208,7 @@ class FileScoring:
         while True:
             try:
                 some = next(handfuls, None)
-            except Exception as error:  # what was read before it is given first
+            except Exception as error:  # what was read before it comes first
                 some, problem = None, error
             if some is None:
                 break
@@ -230,8 +232,8 @@ class FileScoring:
 
 
 def _sends(reader: Reader) -> bool:
-    """Return whether what a reader of foreign records gives can be sent to a process: those of
-    other packages may put anything into it."""
+    """Return whether a reader's results can be sent to a process: readers of other packages may put
+    anything into them."""
     return reader.probe and type(reader).__module__.startswith("reviewer.")
 
 
@@ -247,8 +249,9 @@ def _judge_handful(some: list[Numbered]) -> bytes:
 
 @contextmanager
 def steady() -> Iterator[None]:
-    """Disable automatic cycle collection while millions of acyclic values come and go; what a
-    reader of a foreign format leaves in cycles is collected after each handful (`_drop_cycles`)."""
+    """Disable automatic cycle collection while millions of acyclic values are created and freed;
+    cycles left by a reader of a foreign format are collected after each handful
+    (`_drop_cycles`)."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -259,18 +262,19 @@ def steady() -> Iterator[None]:
 
 
 def _spanning(group: Group, last: int) -> Group:
-    """Make the group span first to last: records passed over (already taken) leave gaps."""
+    """Make the group span first to last: skipped records (already read) leave gaps."""
     return group._replace(records=last - group.first + 1)
 
 
 MOST_YOUNG = 20_000
-"""Containers made and not let go of, since cycles were last looked for, that are worth looking."""
+"""Number of containers created and not freed since the last collection from which another one is
+worth it."""
 
 
 def _drop_cycles() -> None:
-    """Collect what a reader left behind in cycles: old values, which wait for their batch, are not
-    looked through again. Not after each small file: what is still in use would be taken for old,
-    and never be collected."""
+    """Collect the cycles that a reader left behind, without examining old values, which wait for
+    their batch, again. This does not run after each small file: values still in use would be moved
+    to the old generation, and never be collected."""
     if gc.get_count()[0] > MOST_YOUNG:
         gc.collect(1)
 
@@ -280,7 +284,7 @@ HANDFUL_BYTES = 4 << 20
 
 def _handfuls(items: Iterator[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
     """Yield items in runs of at most PACK_TRACES, fewer when they are large. Where reading ends
-    early, what came before is given first."""
+    early, the items before are yielded first."""
     held: list[T] = []
     size = 0
     while True:

@@ -1,7 +1,7 @@
-"""Put parts of a session together that come one after the other, and judge the whole of them.
+"""Join parts of a session that arrive one after the other, and judge the whole.
 
-Every part is kept as it came, and the record that was put together of them is judged as the
-attempt: the same one, in whatever order they came. See `sessions`.
+Every part is kept as it came, and the record that was joined from them is judged for the attempt:
+the same one, whatever their order. See `sessions`.
 """
 
 import json
@@ -40,11 +40,11 @@ _OF_UNNAMED = f":{UNNAMED}"
 A_PART = "a part of the session that is judged"
 
 Again = Callable[[NewTrace, bytes], NewTrace | None]
-"""Judges a record that was put together, in the slot and with the source's word of a new one."""
+"""Judges a joined record, in the slot and with the source's verdict of a new one."""
 
 
 class StoredSession(NamedTuple):
-    """The stored records of an attempt: the one judged, and its parts with their places."""
+    """The stored records of an attempt: the judged one, and its parts with their places."""
 
     head: Record
     raw: bytes
@@ -58,8 +58,9 @@ def rejoin(
     path: str,
     again: Again,
 ) -> list[Revision] | None:
-    """Take parts of its session into an attempt, in order: what it becomes; empty when they are
-    there already, None where one is no such part. `path` is where they come from."""
+    """Add parts of its session to an attempt, in order. Return the resulting revisions; none when
+    the parts are there already, None where one of them is not such a part. `path` is where they
+    come from."""
     stated = [finding for new, _ in news for finding in new.findings]
     session = _stored(connection, there, stated)
     if session is None:
@@ -103,7 +104,7 @@ def rejoin(
 
 
 def _word_rank(new: NewTrace) -> int:
-    """Rank the source's word: a failure comes first, then a pass, then none."""
+    """Rank the source's verdict: a failure comes first, then a pass, then none."""
     word = None if new.verdict is None else new.verdict[0]
     return 2 if word is None else int(word)
 
@@ -116,8 +117,8 @@ def superseded(
     read_with: frozenset[int],
     again: Again,
 ) -> list[Revision] | None:
-    """Take in a record that was read out of all files of its attempt, as the whole of it. None when
-    some of the attempt came from elsewhere."""
+    """Add a record that was read from all files of its attempt, as the whole of it. Return None
+    when a part of the attempt came from elsewhere."""
     kept = kept_records(connection, there.trace)
     head = judged_record(connection, there.trace)
     if head is None or not {there.source, *(one.source for one in kept)} <= read_with:
@@ -127,7 +128,7 @@ def superseded(
     if any(_alike(one, whole) for one in known):
         return []
     if any(_tools(one) - _tools(whole) for one in known):
-        return None  # what a part showed is no act of the agent any more: both count
+        return None  # an act in a part is no longer one of the agent: both count
     own = again(new, head)
     findings = [one for one in own.findings if one.severity != "critical"] if own else []
     answered = _answered(findings, json.loads(head), whole)
@@ -141,14 +142,14 @@ def _tools(record: Record) -> set[str]:
 def _stored(
     connection: Connection, there: StoredAttempt, stated: Sequence[Finding]
 ) -> StoredSession | None:
-    """Return the records of an attempt with their places; None where they cannot be put together
-    with new ones, of which `stated` are the findings."""
+    """Return the records of an attempt with their places; None where they cannot be joined with new
+    ones, of which `stated` are the findings."""
     head = judged_record(connection, there.trace)
     kept = kept_records(connection, there.trace)
     if head is None or any(one.raw is None for one in kept):
         return None
     found = [*stated, *(finding for one in kept for finding in one.findings)]
-    # What is put together of masked records shows less than their contract saw. (A probe has none.)
+    # Masked records joined show less than their contract saw. (A probe has none.)
     masked = imports.judged_before_masking(connection, there.trace, MASKED_CODE)
     if masked or (masked is not None and any(one.code == MASKED_CODE for one in found)):
         return None
@@ -171,8 +172,7 @@ def _path(connection: Connection, source: int) -> str:
 
 
 def _changed(there: Part, new: Part) -> bool:
-    """Return whether this is the record that was at the same place, and holds less or something
-    else."""
+    """Return whether this is the record from the same place, with less or other content."""
     if not there.path or (there.path, there.number) != (new.path, new.number):
         return False
     kind = compare(_bytes(there.record), _bytes(new.record)).kind
@@ -186,14 +186,14 @@ def _one_session(there: StoredSession, new: Record) -> bool:
         return name == other or (name.startswith(CHAINED) and other.startswith(CHAINED))
     if session_of(there.head):
         return False
-    # Our own records: cut where their events are numbered on.
+    # Reviewer's own records: cut where the numbering of their events continues.
     spans = [span_of(one.record["events"]) for one in there.parts] + [span_of(new["events"])]
     known = sorted(span for span in spans if span is not None)
     return len(known) == len(spans) and all(a[1] < b[0] for a, b in pairwise(known))
 
 
 def _judged(found: Sequence[Record], new: NewTrace, again: Again) -> tuple[NewTrace, bytes] | None:
-    """Return the whole, judged, and its bytes."""
+    """Return the judged whole, and its bytes."""
     judged: list[tuple[NewTrace, bytes]] = []
     for one in found:
         body = _bytes(one)
@@ -218,9 +218,9 @@ def _answered(
     findings: Sequence[Finding], head: Record, whole: Record
 ) -> frozenset[tuple[str, str]]:
     """Return findings of the record judged so far that were only due to the missing part that comes
-    now. A critical one in a record that lacked no beginning stays, and so does one about an end
-    that the record had, where there is another end now. A result without its call yet was of an
-    unnamed tool."""
+    now. A critical one in a record that did not lack its beginning stays, and so does one about the
+    record's end where the end is now another. A result whose call was still missing had an unnamed
+    tool."""
     ended = head.get("final_state")
     other_end = ended is not None and ended != whole.get("final_state")
     return frozenset(
@@ -236,7 +236,7 @@ def _alike(one: Record, other: Record) -> bool:
 
 
 def _acts(record: Record) -> object:
-    """Return a record without its slot and what it has about its own parts."""
+    """Return a record without its slot and without its facts about its own parts."""
     left = ("source", "candidate_id", "attempt", "schema")
     return {name: value for name, value in record.items() if name not in left and value is not None}
 
@@ -246,8 +246,8 @@ def _bytes(record: Record) -> bytes:
 
 
 def part_of(raw: bytes, head: bytes) -> bool:
-    """Return whether a stored record is a part of the session that a record was put together of:
-    its acts are judged there."""
+    """Return whether a stored record is a part of the session of a joined record, in which its acts
+    are judged."""
     whole = json.loads(head)
     if not is_joined(whole):
         return False

@@ -1,7 +1,7 @@
 """Join the entries of result files about an instance into one result for each attempt.
 
 A patch identifies more than a name, and a name more than a folder. A file that gives neither is
-about the one run in its folder, or the run is unknown. Results beside predictions or trajectories
+about the only run in its folder, or the run is unknown. Results beside predictions or trajectories
 are about those, and not about the runs of another folder.
 """
 
@@ -19,16 +19,16 @@ from reviewer.trace.record import SourceVerdict
 
 
 class ResultEntry(NamedTuple):
-    """The entry of a result file about an instance (a SWE-bench report of a trajectory).
+    """The entry of a result file about an instance (a SWE-bench report on a trajectory).
 
-    `final_state` is the state it checked or was given: an object whose `patch`, where there is one,
+    `final_state` is the state that it checked or was given: an object whose `patch`, if present,
     identifies the attempt. `model` and `run` are as the file writes them, empty when it does not;
-    `label` is a name that holds the model's and more (`<model>.<run>`), `place` the folder of the
-    run. `termination` is set when the harness and not the agent ended it.
+    `label` is a name that contains the model's and more (`<model>.<run>`), `place` the folder of
+    the run. `termination` is set when the harness and not the agent ended it.
 
-    An entry that was imported before and became an attempt known by its result alone is read back
+    An entry that was imported before and became an attempt known only by its result is read back
     from the store: `stored` is that attempt (its trace and its evidence), `digest` that of its
-    patch, of which the store may hold a masked copy, and `candidate` the candidate that it was
+    patch, of which the store may have a masked copy, and `candidate` the candidate that it was
     given to.
     """
 
@@ -47,24 +47,24 @@ class ResultEntry(NamedTuple):
 
 
 PREDICTION = "prediction"
-"""The member in the detail of a verdict that was made of a prediction."""
+"""The member in the detail of a verdict that was made from a prediction."""
 CONTRADICTION = "result files contradict each other about this instance: no verdict was taken"
 NO_TRAJECTORY = "no trajectory: the attempt is known by its result alone"
 UNSCORED = "no report of this instance: unscored, which is not failed"
 RUNS_OWN = "the candidate is that of the run's trajectories"
 UNNAMED = "no file names the model: the candidate is taken from the path"
 OF_ATTEMPT = frozenset({NO_TRAJECTORY, UNSCORED, RUNS_OWN, UNNAMED})
-"""Notes on an attempt that was made of a result, and not by the result's files."""
+"""Notes on an attempt that was made from a result, which the result's files do not contain."""
 UNCLEAR_MODEL = (
     "unclear:model ({} of no named model, and no file of their run names it: held. Import them with"
     " the predictions or trajectories of their run, or say whose they are with --candidate)"
 )
-"""Why verdicts of an unknown model are held; to be filled with how many there are."""
+"""Why verdicts of an unknown model are held back; formatted with their number."""
 STANDS = "results imported before say otherwise of the same attempt: that it failed holds"
 
 
 class Result:
-    """All entries about one attempt as one, and whether a trajectory carries them."""
+    """All entries about one attempt joined, and whether a trajectory took them."""
 
     def __init__(self, entry: ResultEntry, order: int) -> None:
         self.entry, self.order = entry, order
@@ -74,7 +74,7 @@ class Result:
 
     @property
     def loose(self) -> bool:
-        """Return whether no file names the model or the run of it."""
+        """Return whether no file names its model or its run."""
         return not self.entry.model and not self.entry.label
 
     @property
@@ -94,9 +94,9 @@ def settled(
     homes: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> list[Result]:
     """Return the results about one instance, one per attempt. `models` are the names known in the
-    import by place: labels are read as theirs. `homes` are places of runs that have predictions,
-    with the models those name: results there are of no other run, and one that names no model is of
-    that model. Of reports alone no run is known: those of many may lie together."""
+    import by place, by which labels are read. `homes` are places of runs that have predictions,
+    with the models that those name: results there belong to no other run, and one that names no
+    model is of that model. Reports alone name no run: those of many runs may be in one folder."""
     known = known_models(models)
     results: list[Result] = []
     loose: list[tuple[int, ResultEntry]] = []
@@ -111,7 +111,7 @@ def settled(
             one = one._replace(model=here.pop() if len(here) == 1 else "")
             own = True
         one = with_model(one, known)
-        if one.stored is not None:  # an attempt by itself already
+        if one.stored is not None:  # already an attempt by itself
             results.append(Result(one, order))
         elif one.model or one.label:
             meant = _meant(results, one, own) or _before(results, one, homes)
@@ -122,7 +122,8 @@ def settled(
         able = [result for result in results if _agree(result.entry, one)]
         digest = patch_digest(one)
         alike = [result for result in able if digest is not None and result.patch == digest]
-        # Reports of several models may lie together: what names none is of none of those.
+        # Reports on several models may be in one folder: one that names none belongs to none of
+        # those.
         near = [result for result in able if result.entry.place == one.place and result.loose]
         _into(near or alike, results, one, order)
     return sorted(results, key=lambda result: result.order)
@@ -135,7 +136,7 @@ def known_models(models: Mapping[str, Collection[str]]) -> list[str]:
 
 
 def with_model(one: ResultEntry, known: Sequence[str]) -> ResultEntry:
-    """Return a result under the name of its model as others write it, or as its label has it."""
+    """Return a result under the name of its model as others write it, or as in its label."""
     named = one.model
     if not named and one.label:
         named = next((name for name in known if labels(one.label, name)), "")
@@ -146,7 +147,8 @@ def with_model(one: ResultEntry, known: Sequence[str]) -> ResultEntry:
 
 def _meant(results: Sequence[Result], one: ResultEntry, own: bool) -> list[Result]:
     """Return the results that an entry which names its model may be a part of: those with its
-    patch, else those of its own folder, else any; `own` means that the folder is its own alone."""
+    patch, else those of its own folder, else any; `own` means that the folder belongs to it
+    alone."""
     fits = [result for result in results if _same(result.entry, one)]
     digest = patch_digest(one)
     alike = [result for result in fits if digest is not None and result.patch == digest]
@@ -159,8 +161,8 @@ def _meant(results: Sequence[Result], one: ResultEntry, own: bool) -> list[Resul
 def _before(
     results: Sequence[Result], one: ResultEntry, homes: Mapping[str, Collection[str]]
 ) -> list[Result]:
-    """Return the results that were imported before the only predictions of their model, from where
-    none lie: in one import they would have become a part of those."""
+    """Return the results imported earlier that belong to the only predictions of their model, from
+    folders without predictions: in one import they would have been joined with those."""
     runs = [
         place for place, models in homes.items() if plain_name(one.model) in map(plain_name, models)
     ]
@@ -177,8 +179,8 @@ def _before(
 
 
 def patch_digest(entry: ResultEntry) -> str | None:
-    """Return the digest of the patch a result is about, without what tools add around one; None
-    when it is not known."""
+    """Return the digest of the patch that a result is about, without text that tools add around it;
+    None when it is not known."""
     if entry.digest:
         return entry.digest
     state = entry.final_state
@@ -187,16 +189,16 @@ def patch_digest(entry: ResultEntry) -> str | None:
 
 
 def digest_of(patch: str) -> str:
-    """Return the digest of a patch from its first header on, with plain line ends: tools trim and
-    convert these."""
+    """Return the digest of a patch from its first header on, with normalized line ends: tools trim
+    and convert these."""
     text = patch.replace("\r\n", "\n")
     start = text.find("diff --git")
     return sha256(text[max(start, 0) :].strip().encode("utf-8", "replace")).hexdigest()
 
 
 def _into(meant: list[Result], results: list[Result], one: ResultEntry, order: int) -> None:
-    """Make an entry part of the one result that is meant; where that is not clear it stays by
-    itself."""
+    """Join an entry with the only result that it can mean; where that is not clear it stays
+    separate."""
     if len(meant) == 1:
         meant[0].add(one, order)
     else:
@@ -242,7 +244,7 @@ def _both(one: ResultEntry, two: ResultEntry) -> ResultEntry:
 
 
 _EITHER = ("model", "run", "label", "place", "termination", "stored", "digest", "candidate")
-"""Members of an entry that a part of it may leave to another."""
+"""Members that one entry of a result may leave to another."""
 
 
 def _merged(one: Any, two: Any) -> Any:
@@ -252,8 +254,8 @@ def _merged(one: Any, two: Any) -> Any:
 
 
 def with_doubts(entry: ResultEntry, *notes: str) -> ResultEntry:
-    """Return the same with its notes in the detail of its verdict: the record they are about is of
-    another file and stays as it is."""
+    """Return the same entry with its notes in the detail of its verdict: the record they are about
+    is in another file and stays unchanged."""
     doubts = list(dict.fromkeys(note for note in (*notes, *entry.notes) if note))
     if not doubts:
         return entry
@@ -296,21 +298,21 @@ UNCLEAR = "several results may be meant for this trajectory: none was joined"
 
 
 class EarlierResults(Protocol):
-    """The results of imports before this one."""
+    """The results of earlier imports."""
 
     def results(self, instance_id: str) -> Sequence[ResultEntry]:
-        """Return the entries about an instance that are stored."""
+        """Return the stored entries about an instance."""
         ...
 
     def homes(self, model: str, place: str) -> Collection[str]:
-        """Return the candidates of this model, by its plain name, whose trajectories lie below a
+        """Return the candidates of this model, by its plain name, whose trajectories are below a
         place."""
         ...
 
 
 class Joins:
-    """Results by instance id, and which of them found their trajectory. `before` gives those that
-    the store holds."""
+    """Results by instance id, and which of them found their trajectory. `before` returns those in
+    the store."""
 
     def __init__(self, before: EarlierResults | None = None) -> None:
         self._before = before
@@ -325,7 +327,7 @@ class Joins:
         self._ran: dict[str, list[RunPlace]] = {}  # by model
 
     def add(self, instance_id: str, joined: ResultEntry) -> None:
-        """Note an entry of a result file about an instance. Everything is added before anything is
+        """Add an entry of a result file about an instance. All entries are added before any is
         taken."""
         joined = joined._replace(digest=patch_digest(joined) or "")
         self._by_path.setdefault(joined.path, {})[instance_id] = None
@@ -341,21 +343,21 @@ class Joins:
             self._homes.setdefault(joined.place, set()).update(filter(None, (joined.model,)))
 
     def model(self, joined: ResultEntry) -> None:
-        """Note the model that a result names, and the place of its run."""
+        """Record the model that a result names, and the place of its run."""
         if joined.model:
             self._models.setdefault(joined.place, set()).add(joined.model)
 
     def models(self) -> tuple[str, ...]:
-        """Return plain names of the models that this import met."""
+        """Return plain names of the models in this import."""
         found = (plain_name(name) for some in self._models.values() for name in some)
         return tuple(dict.fromkeys((*self._candidates, *self._ran, *found)))
 
     def named(self, joined: ResultEntry) -> ResultEntry:
-        """Return a result under the name of its model as this import knows it."""
+        """Return a result under the name of its model in this import."""
         return with_model(joined, known_models(self._models))
 
     def run_at(self, path: Path) -> None:
-        """Note where a trajectory lies: results of a folder above it are of its run."""
+        """Record where a trajectory is: results in a folder above it belong to its run."""
         folders = path.absolute().parents
         self._runs |= {str(folder) for folder in folders}
 
@@ -380,7 +382,7 @@ class Joins:
         )
 
     def knows(self, instance_id: str) -> bool:
-        """Return whether there is any result of an instance."""
+        """Return whether an instance has any result."""
         return bool(self._of(instance_id))
 
     def take(
@@ -392,9 +394,9 @@ class Joins:
         candidate: str = "",
         model: str = "",
     ) -> tuple[ResultEntry | None, str]:
-        """Return (the result for a trajectory, a note). `names` are what its model may be called,
-        `model` is its model for sure, `patch` what it submitted, `path` where it lies. The same
-        patch decides which result is meant; then the model's name, then the nearest folder. None,
+        """Return (the result for a trajectory, a note). `names` are possible names of its model,
+        `model` is its certain model, `patch` its submission, `path` its place. The same patch
+        decides which result belongs to it; then the model's name, then the nearest folder. None,
         with a note, when that leaves several, or one about another submission."""
         if model and path is not None:
             self._ran.setdefault(plain_name(model), []).append(_ran(candidate, path.absolute()))
@@ -416,20 +418,19 @@ class Joins:
         *,
         fresh: bool = False,
     ) -> list[Result]:
-        """Return the results that are meant for a trajectory: none when that is unclear. `wanted`
-        is the digest of its patch; `fresh` limits them to those to which this import adds
-        something."""
+        """Return the results for a trajectory: none when that is unclear. `wanted` is the digest of
+        its patch; `fresh` limits them to those to which this import adds something."""
         able = [one for one in self._able(instance_id, wanted) if one.paths or not fresh]
         same = [one for one in able if wanted is not None and one.patch == wanted]
-        # Two models may hand in the same patch: then the name decides.
+        # Two models may submit the same patch: then the name decides.
         if own := [one for one in same if named_by(one, names)]:
             return own
         above = {str(folder) for folder in path.absolute().parents} if path else set()
-        # What lies with trajectories of its own is about those, and not about another run's.
+        # Results beside trajectories are about those, and not about another run's.
         able = [
             one for one in able if one.entry.place in above or one.entry.place not in self._runs
         ]
-        # What names no model is about the one run of its folder.
+        # A result that names no model is about the only run of its folder.
         able = [
             one
             for one in able
@@ -439,14 +440,15 @@ class Joins:
         ]
         if own := [one for one in able if named_by(one, names)] or same:
             return own
-        # A result elsewhere that another trajectory carries is that one's.
+        # A result elsewhere that another trajectory took belongs to that one.
         free = [one for one in able if not one.taken]
-        # No name, or one that is not this trajectory's: a file in its run's own folder is its.
+        # Without a name, or with another name: a file in the folder of a trajectory's run belongs
+        # to it.
         near = [one for one in free if one.entry.place in above and _in_run(path, one.entry.place)]
         deepest = max((len(one.entry.place) for one in near), default=0)
         nearest = [one for one in near if len(one.entry.place) == deepest]
-        # Of results of an unknown place, what was named together may be meant together,
-        # whatever it is called; not what comes from another import. A folder is a run's own.
+        # Results of an unknown place from the same paths may belong together, whatever their names;
+        # results of another import may not. A folder belongs to one run.
         here = [] if fresh else [one for one in free if not (one.entry.stored or one.entry.place)]
         for some in (nearest, [one for one in here if not one.entry.model], here):
             if len(some) == 1:
@@ -456,7 +458,7 @@ class Joins:
     def carry(
         self, fits: Sequence[Result], names: Sequence[str], wanted: str | None, candidate: str
     ) -> tuple[ResultEntry, str]:
-        """Return (the verdict of the results meant for a trajectory, a note); they are taken."""
+        """Return (the verdict of the results for a trajectory, a note), and mark them as taken."""
         best = next((one for one in fits if one.entry.verdict.passed is not None), fits[0]).entry
         stored = (one.entry.stored for one in fits if one.entry.stored is not None)
         best = best._replace(stored=next(stored, None))
@@ -472,15 +474,15 @@ class Joins:
         return with_doubts(best, note), note
 
     def hold(self, fits: Sequence[Result]) -> None:
-        """Mark results that are about trajectories which are there: they make no attempt."""
+        """Mark results whose trajectories exist: they become no attempt."""
         for one in fits:
             one.taken = True
 
     def candidate_of(self, joined: ResultEntry) -> str:
-        """Return the one candidate whose trajectories took results of this model, or lie in the
-        folder of the run: an attempt of the model that left no trajectory is of that candidate too.
-        A result that names no model is of the candidate whose run's own folder it is in. Empty when
-        there is none, or more than one."""
+        """Return the only candidate whose trajectories took results of this model, or are in the
+        folder of the run: an attempt of the model without a trajectory belongs to that candidate
+        too. A result that names no model belongs to the candidate whose run has its folder. Empty
+        when there is none, or more than one."""
         if not joined.model and not joined.label:
             runs = [one for some in self._ran.values() for one in some if joined.place in one.own]
             found = {one.candidate for one in runs}
@@ -496,8 +498,8 @@ class Joins:
         return next(iter(found)) if len(found) == 1 else ""
 
     def left(self, path: str) -> Iterator[tuple[str, ResultEntry]]:
-        """Yield (instance id, the result) of results that found no trajectory, that `path` is
-        about, and that were not given for a file before it."""
+        """Yield (instance id, the result) of results without a trajectory that `path` is about, and
+        that were not yielded for an earlier file."""
         for instance_id in self.instances(path):
             for result in self._of(instance_id):
                 if path in result.paths and not (result.taken or result.given):
@@ -505,7 +507,7 @@ class Joins:
                     yield instance_id, result.entry
 
     def _able(self, instance_id: str, wanted: str | None) -> list[Result]:
-        """Return results that are of no other patch."""
+        """Return results that are not about another patch."""
         found = self._of(instance_id)
         return [one for one in found if wanted is None or one.patch in (None, wanted)]
 
@@ -539,8 +541,8 @@ _WITHIN = frozenset({"trajs", "trajectories", "traj", "logs", "runs", "outputs"}
 
 
 def _in_run(path: Path | None, place: str) -> bool:
-    """Return whether a trajectory lies in this folder itself, or below it in one that is called
-    after its instance or after what it holds."""
+    """Return whether a trajectory is directly in this folder, or below it in a folder named after
+    its instance or its content."""
     if path is None:
         return False
     inner = path.absolute().parent.relative_to(place).parts
@@ -551,5 +553,5 @@ _ENDINGS = (".traj.json", ".traj", ".jsonl", ".json")
 
 
 def _bare(name: str) -> str:
-    """Return a file's name as the instance it may be called after."""
+    """Return a file's name as the instance that it may be named after."""
     return next((name.removesuffix(end) for end in _ENDINGS if name.endswith(end)), name)

@@ -1,7 +1,7 @@
-"""Take in records that are more of attempts that are there.
+"""Add further records to existing attempts.
 
-Nothing that is stored is taken away: a record that goes on with an attempt is judged in its place
-and the one before is kept, one that contradicts it is kept next to it, and both count.
+Nothing stored is removed: a record that continues an attempt is judged in its place and the
+previous one is kept; one that contradicts it is kept beside it, and both count.
 """
 
 import json
@@ -37,7 +37,7 @@ REACHED = "attempts of which this record is evidence too, elsewhere: what it sho
 TWICE = "the same evidence is held by another candidate: a pass counts only there"
 
 JudgeAgain = Callable[[bytes, str, SourceVerdict | None], JudgedRecord | None]
-"""Judges a record that was put together: (its bytes, its suite, the source's word) → the record."""
+"""Judges a joined record: (its bytes, its suite, the source's verdict) → the record."""
 
 
 def came(
@@ -49,10 +49,10 @@ def came(
     again: Again | None = None,
     read_with: frozenset[int] = frozenset(),
 ) -> list[Revision]:
-    """Compare a record with the attempt that is there, inside the transaction that takes it in, and
-    return what to enter; empty when it adds nothing. `raw` is the record, None when it may not be
-    stored, `path` where it comes from, `again` judges what is put together of parts, and
-    `read_with` are imports whose files were read for it once more."""
+    """Compare a record with an existing attempt, inside the transaction that adds it, and return
+    the revisions to write; none when it adds nothing. `raw` is the record, None when it may not be
+    stored, `path` where it comes from, `again` judges a record joined from parts, and `read_with`
+    are imports whose files were read again for it."""
     there = filled(connection, new.slot)
     if read_with and raw is not None and again is not None:
         whole = superseded(connection, there, new, raw, read_with, again)
@@ -74,7 +74,7 @@ def _compared(
     target: Target,
     raw: bytes | None,
 ) -> Revision | None:
-    """Compare one record with the one that is judged; None when it adds nothing."""
+    """Compare one record with the judged one; return None when it adds nothing."""
     key = there.trace
     old = judged_record(connection, key)
     if old is None or raw is None:
@@ -100,7 +100,7 @@ def _compared(
 
 def _without_ends(old: bytes, new: bytes) -> Relation:
     """Compare with the record of a result, which is judged until more of the attempt is known: its
-    acts must be there, and whatever else it holds is in its files still."""
+    acts must be there, while its other facts remain in its files."""
     events = json.loads(old)["events"]
     bare = {"events": events, "final_state": None}
     found = compare(json.dumps(bare).encode(), new)
@@ -108,8 +108,8 @@ def _without_ends(old: bytes, new: bytes) -> Relation:
 
 
 class Pending(NamedTuple):
-    """A trace that has claimed its slot and waits for its batch, or a record of the `target`, an
-    attempt that is there."""
+    """A trace that has claimed its slot and waits for its batch, or a record of the existing
+    attempt `target`."""
 
     trace: NewTrace
     record: JudgedRecord
@@ -118,7 +118,7 @@ class Pending(NamedTuple):
 
 class Batch(msgspec.Struct):
     """Everything that waits to be written in one transaction. `known` are records that add nothing
-    to the attempt in their slot, `bindings` attempts elsewhere that a record is evidence of, and
+    to the attempt in their slot, `bindings` attempts elsewhere for which a record is evidence, and
     `twice` numbers of records whose evidence another candidate has too."""
 
     pending: list[Pending] = []
@@ -129,11 +129,11 @@ class Batch(msgspec.Struct):
 
 
 class Reviser:
-    """Takes in what one source has of attempts that are there, inside the transaction of a batch
-    whose own traces are written. `path` is where its records come from; `siblings` are other
-    imports of the very file, `own_names` the candidate that each of its records names itself.
-    `alike` says that attempts may be alike. `known` counts a record that adds nothing; `relied_on`
-    says who relied on an attempt as it is: it is not continued then."""
+    """Adds a source's records to existing attempts, inside the transaction of a batch whose own
+    traces are written. `path` is where its records come from; `siblings` are other imports of the
+    same file, `own_names` the candidate that each of its records names itself. `alike` says that
+    attempts may be alike. `known` counts a record that adds nothing; `relied_on` says who relied on
+    an attempt as it is, which is then not continued."""
 
     def __init__(
         self,
@@ -155,13 +155,13 @@ class Reviser:
         self._own_names = dict(own_names or {})
         self._relied_on = relied_on
         self.revised: set[int] = set()
-        """Attempts of which a record was taken in."""
+        """Attempts to which a record was added."""
 
     def take_in(self, batch: Batch, first_pack: int) -> None:
-        """Take in the records of attempts that are there. `first_pack` is the store's id of the
-        batch's first pack."""
+        """Add the records of existing attempts. `first_pack` is the store's id of the batch's first
+        pack."""
         outcome, before = self._outcome, self._outcome.tally
-        waiting: dict[Slot, list[Revision]] = {}  # entered together, a slot once
+        waiting: dict[Slot, list[Revision]] = {}  # written together, per slot
 
         def enter() -> None:
             self._revise([one for new in waiting.values() for one in new], first_pack)
@@ -205,8 +205,8 @@ class Reviser:
         add_known(self._connection, self._source, added, known, outcome.note_lines())
 
     def _put_together(self, batch: Batch, first_pack: int) -> set[Slot]:
-        """Take in parts of one session that the batch holds several of, each session at once.
-        Returns the slots that are dealt with."""
+        """Join the parts of each session of which the batch has several, in one step. Return the
+        slots that are done."""
         held: dict[Slot, list[Pending]] = {}
         for one in batch.pending:
             if one.target is not None:
@@ -245,7 +245,8 @@ class Reviser:
         revisions.revise(self._connection, self._source, revised, first_pack, self._now())
 
     def _again(self, record: JudgedRecord) -> Again:
-        """Judges what was put together of parts in the slot of a new one of them, `record`."""
+        """Return a function that judges records joined from parts, in the slot of the new part
+        `record`."""
 
         def judge(new: NewTrace, raw: bytes) -> NewTrace | None:
             return self._judged(raw, record.suite_id, new)
@@ -263,8 +264,8 @@ class Reviser:
         return made.trace.at(new.slot[:2], new.attempt, new.record)._replace(verdict=new.verdict)
 
     def reach(self, batch: Batch, first_pack: int) -> None:
-        """Bring what was written to the other bindings of it, or what they hold to its own: what
-        either shows against a candidate counts for both."""
+        """Add the written records to the other bindings of their evidence, or the records of those
+        to their own: what either shows against a candidate counts for both."""
         pairs: dict[int, list[int]] = {}
         for record, one in batch.bindings:
             mine = imports.trace_of_record(self._connection, self._source, record.number)
@@ -281,7 +282,7 @@ class Reviser:
             self._settle(list(pairs), (), pairs)
 
     def _reached(self, trace: int, raw: bytes, record: JudgedRecord) -> Revision | None:
-        """Return a record as one more of another attempt than its own."""
+        """Return a record as a further one of another attempt than its own."""
         if self._again_by is None:
             return None
         there = imports.names_of(self._connection, trace)
@@ -298,16 +299,16 @@ class Reviser:
         return next(iter(came(self._connection, new, Target(trace, new.attempt), body)), None)
 
     def _unjudged(self, trace: int, mine: int, record: JudgedRecord) -> None:
-        """Note an attempt of another suite whose run goes on here: its contract is not at hand, so
-        it is not measured there."""
+        """Note an attempt of another suite whose run continues here: its contract is not available,
+        so it is not measured there."""
         if imports.names_of(self._connection, trace).suite_id != record.suite_id:
             here = imports.names_of(self._connection, mine).trace_id
             withhold_passes(self._connection, {trace: here}, self._now(), RUN_CONTINUES)
             self._outcome.note(UNJUDGED)
 
     def share(self, batch: Batch, written: Sequence[int]) -> None:
-        """Decide for whom a pass counts of records that another candidate has too, and keep the
-        names that the source gives the attempts just written (`written` are their traces)."""
+        """Decide under which candidate a pass counts for records that another candidate has too,
+        and store the source's names of the attempts just written (`written` are their traces)."""
         fresh = [one.record for one in batch.pending if one.target is None]
         own = list(zip(written, fresh, strict=True))
         names = [(record.identity, trace) for trace, record in own if record.identity]
@@ -331,7 +332,7 @@ class Reviser:
             self._outcome.note(TWICE, lost)
 
     def _link(self, record: JudgedRecord, trace: int) -> None:
-        """Keep the names of an attempt, each also with the file that holds a part of it."""
+        """Store the names of an attempt, each also with the file that contains a part of it."""
         if record.names:
             linked = imports.linked_names(record.names, self._source)
             imports.add_names(self._connection, [(name, trace) for name in linked])

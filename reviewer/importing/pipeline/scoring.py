@@ -1,6 +1,6 @@
-"""Score records: from the bytes of one record to its judgment, or to why it is refused.
+"""Score records: from the bytes of one record to its verdict, or to why it is refused.
 
-Nothing here touches the store, so the same code runs beside the writer or in other processes.
+This module does not use the store, so the same code runs beside the writer or in other processes.
 """
 
 import hashlib
@@ -51,12 +51,13 @@ NAME_MASKED = "the id of a session or a run holds an identifier: its digest is i
 _MASK = b"[REDACTED"
 _PARTING = re.compile("([-_]+)")
 MOST_USD = 1e6
-"""The dearest attempt believed; sums of costs are whole nano-USD and must stay countable."""
+"""The greatest cost of an attempt that is accepted; sums of costs are whole nano-USD and must stay
+countable."""
 
 
 def permanent_name(name: str, masked: Callable[[str], str]) -> str:
-    """Return the permanent name of an attempt as it is kept: one with an identifier in it as its
-    digest, so that two of them stay two."""
+    """Return the permanent name of an attempt in its stored form: a name with an identifier in it
+    as its digest, so that two of them stay different."""
     if masked(name) == name:
         return name
     kind = name.partition(":")[0] if ":" in name else ""
@@ -72,7 +73,7 @@ class ImportOptions(NamedTuple):
     candidate: str = ""
     format: str = "auto"
     episodes: tuple[tuple[str, str], ...] = ()
-    """Names of a foreign source's episodes in the private suite: (theirs, ours)."""
+    """Names of a foreign source's episodes in the private suite: (theirs, the suite's)."""
     tools: ToolMap = NO_MAP
     """Which names of its tools are tools of the suite."""
     live: bool = False
@@ -80,14 +81,15 @@ class ImportOptions(NamedTuple):
 
 
 class Order(NamedTuple):
-    """All that judging needs to know; plain values, so that it can be sent to a process."""
+    """Everything that judging needs; plain values, so that it can be sent to a process."""
 
     suites: tuple[Suite, ...]
     options: ImportOptions
     reader: str
     path: str
     own: bool = False
-    """True when our own runner made these records: the store knows that, no file can claim it."""
+    """Whether reviewer's own runner made these records: the store knows that, no file can claim
+    it."""
     home: str = ""
     """The name of its candidate when neither the user nor a record names one."""
     contracts: Mapping[str, Mapping[str, Episode]] = {}
@@ -95,11 +97,11 @@ class Order(NamedTuple):
 
 
 class Misdirected(Exception):
-    """The file and the suite it is imported for do not go together; the text is the reason."""
+    """The file and the suite for which it is imported do not match; the text is the reason."""
 
 
 def catalogue_of(order: Order) -> Catalogue:
-    """Return the suites that an order is for, their contracts still to be compiled."""
+    """Return the suites of an order, whose contracts are still to be compiled."""
     return Catalogue(
         [
             TargetSuite(one, order.own, order.options.tools, order.contracts.get(one.suite_id))
@@ -109,8 +111,8 @@ def catalogue_of(order: Order) -> Catalogue:
 
 
 class Scorer:
-    """Judges the records of one file. `packer` and `catalogue` may be those of the file before
-    it, where they are of the same suites and options."""
+    """Judges the records of one file. `packer` and `catalogue` may be those of the previous file,
+    if they are for the same suites and options."""
 
     def __init__(
         self, order: Order, packer: Packer | None = None, catalogue: Catalogue | None = None
@@ -129,7 +131,7 @@ class Scorer:
         if self.probing and self.reader.probe:
             self.redactor.reads_written()
         self.probe_suites: dict[str, Suite] = {}
-        """Probe suites met by now."""
+        """Probe suites met so far."""
         self.known: Mapping[int, tuple[bytes, int]] = {}
         """Digests of records of private suites, by number, that another store has (in a merge)."""
         self._private = private
@@ -144,16 +146,17 @@ class Scorer:
             self._probe("")
 
     def read_with(self, reader: RecordReader) -> None:
-        """Take records from this reader instead of the one ordered (of stored ones, in a merge)."""
+        """Take records from this reader instead of the requested one (for stored ones, in a
+        merge)."""
         self.reader = self._by_record = reader
 
     def _probe(self, suite_id: str) -> TargetSuite:
-        """Return the probe suite of that name, or the one this file's records belong to. Raises
-        Misdirected for the name of a private suite."""
+        """Return the probe suite of that name, or the one that this file's records belong to.
+        Raises Misdirected for the name of a private suite."""
         named = suite_id
         found = self._probes.get(named)
         if found is None:
-            # A file names its suite, and the name may hold identifiers.
+            # A file names its suite, and the name may contain identifiers.
             theirs = suite_id or self.reader.suite_id(self.path)
             suite_id = self.options.suite or self._masked_name(theirs)
             if suite_id in self._private:
@@ -166,27 +169,27 @@ class Scorer:
         return found
 
     def meet(self, group: Group) -> Group:
-        """Return a group that another process judged, its probe suites noted here as well."""
+        """Return a group that another process judged, recording its probe suites here as well."""
         for one in group.judged if self.probing else ():
             self.probe_suites.setdefault(one.suite_id, probe_suite(one.suite_id))
         return group
 
     def own_suite(self) -> str:
-        """Return the suite that the file's records belong to, as far as they name none."""
+        """Return the suite of the file's records where they name none."""
         if not self._own_suite:
             own = self.options.suite or self._masked_name(self.reader.suite_id(self.path))
             self._own_suite = own
         return self._own_suite
 
     def lasting_name(self, name: str) -> str:
-        """Return the permanent name of an attempt as it is kept."""
+        """Return the permanent name of an attempt in its stored form."""
         return permanent_name(name, self.redactor.masked)
 
     def _known_for_good(
         self, one: tuple[int, Foreign | NewRefusal]
     ) -> tuple[int, Foreign | NewRefusal]:
-        """Return an attempt with its permanent names as they are kept, also in its record: readers,
-        those of other packages too, give them as the source has them."""
+        """Return an attempt with its permanent names in their stored form, also in its record: all
+        readers, including those of other packages, return them as in the source."""
         number, foreign = one
         if isinstance(foreign, NewRefusal) or not (foreign.identity or foreign.names):
             return one
@@ -198,16 +201,16 @@ class Scorer:
         return number, foreign._replace(raw=raw, identity=identity, names=names, notes=notes)
 
     def _masked_name(self, name: str) -> str:
-        """Mask identifiers in a name, also where a reader made hyphens of what parted them."""
+        """Mask identifiers in a name, also where a reader replaced their separators by hyphens."""
         masked = self.redactor.masked
         return "".join(masked(part) for part in _PARTING.split(masked(name)))
 
     def group(self, pieces: Iterable[Piece], first: int = 1) -> Group:
-        """Judge a run of records of a `RecordReader` and pack what may be stored of them."""
+        """Judge a run of records of a `RecordReader` and pack the payloads that may be stored."""
         return self._grouped(((piece.number, self._foreign(piece)) for piece in pieces), first)
 
     def gathered(self, attempts: Iterable[tuple[int, Foreign | Broken]], first: int) -> Group:
-        """Judge, as `group`, attempts that a `DocumentReader` gave, numbered."""
+        """Judge attempts from a `DocumentReader`, numbered, as `group` does."""
         return self._grouped(((n, self._checked(n, one)) for n, one in attempts), first)
 
     def _checked(self, number: int, one: Foreign | Broken) -> Foreign | NewRefusal:
@@ -253,8 +256,8 @@ class Scorer:
         return done._replace(records=records)
 
     def again(self, raw: bytes, suite_id: str, word: SourceVerdict | None) -> JudgedRecord | None:
-        """Judge a record that was put together of judged ones; None where it cannot be. Its payload
-        is in chunks, whatever its size."""
+        """Judge a record that was joined from judged ones; return None where it cannot be. Its
+        payload is in chunks, whatever its size."""
         try:
             record = decode(raw)
         except DecodeError:
@@ -274,10 +277,10 @@ class Scorer:
     def _filtered(
         self, records: Iterable[tuple[int, Foreign | NewRefusal]]
     ) -> Iterator[tuple[int, Foreign | NewRefusal, bool | Masked]]:
-        """Yield records as their reader gives them, each masked or with whether it is suspect.
+        """Yield records as their reader returns them, each masked or with whether it is suspect.
 
-        A few are filtered in a row: between other work the filter's tables leave the cache, and it
-        takes half as long again.
+        Several are filtered in a row: between other work the filter's tables leave the processor's
+        cache, and filtering takes half as long again.
         """
         left = iter(records)
         while held := list(islice(left, FILTERED)):
@@ -286,14 +289,14 @@ class Scorer:
                 yield number, one, found
 
     def _looked(self, raw: bytes) -> bool | Masked:
-        """Return a probe's record masked, where it is one that our encoder wrote; else whether it
-        is suspect."""
+        """Return a probe's record masked, if it is in our encoder's form; else whether it is
+        suspect."""
         masked = self._masker.masked(raw) if self.probing and self.reader.probe else None
         return self.redactor.suspect(raw) if masked is None else masked
 
     def detail(self, verdict: SourceVerdict | None) -> str:
-        """Return the rest of the source's verdict, masked, as JSON: its exception is a fact beside
-        its verdict."""
+        """Return the details of the source's verdict, masked, as JSON: its exception is a fact
+        beside its verdict."""
         if verdict is None or not (verdict.exception or verdict.detail):
             return "{}"
         rest = {**verdict.detail}
@@ -318,7 +321,7 @@ class Scorer:
     def _foreign(self, piece: Piece) -> Foreign | NewRefusal:
         if piece.problem:
             return self.refusal(piece.number, (piece.problem,))
-        assert self._by_record is not None  # others give attempts, not pieces
+        assert self._by_record is not None  # other readers return attempts, not pieces
         try:
             return self._by_record.read(piece.raw, self.candidate)
         except Rejected as error:
@@ -327,9 +330,8 @@ class Scorer:
     def refusal(
         self, number: int, reasons: tuple[str, ...], value: Any = None, suite: str | None = None
     ) -> NewRefusal:
-        """Return a refusal that names the record as far as it names itself, without raw values. A
-        record without a candidate counts for the candidate that the import is for: its report
-        counts it."""
+        """Return a refusal with the names that the record states, without raw values. A record
+        without a candidate counts for the candidate of the import, whose report counts it."""
         named = value if isinstance(value, dict) else {}
         attempt, episode = named.get("attempt"), named.get("episode_id")
         if suite is None and (meant := self._meant(episode)) is not None:
@@ -387,8 +389,8 @@ class Scorer:
     def _judge_masked(
         self, number: int, foreign: Foreign, notes: dict[str, int]
     ) -> NewRefusal | tuple[TargetSuite, Scored]:
-        """Judge a probe's record that may hold identifiers. Its reader wrote it, so no name repeats
-        and no number is beyond a double; masking itself reports what it found."""
+        """Judge a probe's record that may contain identifiers. Its reader wrote it, so no name is
+        repeated and no number is beyond a double; masking itself reports what it found."""
         try:
             decode(foreign.raw)
             value = msgspec.json.decode(foreign.raw)
@@ -428,7 +430,7 @@ class Scorer:
         codes = tuple(_reason(p) for p in explained.problems)
         if others or self.probing:
             return self.refusal(number, codes, value, self._suite_named(value))
-        # Identifiers are all that is wrong, so the typed decoder may be trusted with the rest.
+        # Only identifiers are wrong, so the typed decoder can be trusted with the other checks.
         try:
             record = decode(foreign.raw)
         except DecodeError:
@@ -453,8 +455,9 @@ class Scorer:
         value: Any,
         notes: dict[str, int],
     ) -> NewRefusal | tuple[TargetSuite, Scored]:
-        """Place a record on which no detector of its suite stops, but which an added one may mask:
-        it is judged as it came, and kept masked. Its slot is not masked; it is refused instead."""
+        """Place a record which no detector of its suite stops, but which an added one may mask: it
+        is judged as it came, and stored masked. Its slot is not masked; the record is refused if
+        that would be needed."""
         if not self.redactor.maskable(value):
             return self._place(number, foreign, record)
         clean = self.redactor.mask(value)
@@ -501,7 +504,7 @@ class Scorer:
         paths = [(code.partition(":")[2], seq) for code, seq in hits]
         bare = msgspec.structs.replace(
             record,
-            # A number can be an identifier too, and one beyond belief cannot be summed.
+            # A number can be an identifier too, and an implausible one cannot be summed.
             cost_usd=_believed(record.cost_usd, "cost_usd", paths),
             latency_ms=_believed(record.latency_ms, "latency_ms", paths),
         )
@@ -509,8 +512,8 @@ class Scorer:
         return target, score_unredacted(bare, foreign.raw, paths, force)
 
     def _meant(self, episode: Any) -> tuple[str, str] | None:
-        """Return the suite and the episode that an unknown id spells in another way: the attempt
-        took place, so that a refusal of its record counts for that episode."""
+        """Return the suite and the episode that an unknown id spells differently: the attempt took
+        place, so a refusal of its record counts for that episode."""
         if not isinstance(episode, str) or self.catalogue.find(episode)[1] != "unknown_episode":
             return None
         found = self.catalogue.meant(episode)
@@ -563,7 +566,8 @@ def _session(record: TraceRecord) -> str:
 
 
 def _renamed_session(raw: bytes, theirs: str, ours: str) -> bytes:
-    """Return a record whose session has another name; the same where it does not give that name."""
+    """Return a record with another name for its session; unchanged where it does not have that
+    name."""
     try:
         value = msgspec.json.decode(raw)
     except msgspec.DecodeError:
@@ -576,7 +580,7 @@ def _renamed_session(raw: bytes, theirs: str, ours: str) -> bytes:
 
 
 class Packing:
-    """Payloads of one group on their way into packs."""
+    """Payloads of one group being collected into packs."""
 
     def __init__(self, packer: Packer) -> None:
         self.packs: list[Pack] = []
@@ -644,7 +648,7 @@ class Packing:
 @lru_cache(maxsize=64)
 def probe_suite(suite_id: str) -> Suite:
     """Return a public benchmark as a suite: identified by its name, its episodes named by its
-    files. The reader is no part of its identity: scaffolds of several formats attempt one
+    files. The reader is not part of its identity: scaffolds with several formats attempt one
     benchmark."""
     identity = {"schema": "reviewer/probe@1", "suite_id": suite_id}
     raw = json.dumps(identity, sort_keys=True, separators=(",", ":")).encode()
@@ -659,13 +663,13 @@ def probe_suite(suite_id: str) -> Suite:
 
 
 def _unsigned(value: float | None) -> float | None:
-    """Return a zero without a sign: SQLite keeps none, so that the digest of what was written would
-    not be that of what is stored."""
+    """Return a zero without a sign: SQLite stores none, so the digest of what was written would
+    differ from that of what is stored."""
     return None if value is None else value + 0.0
 
 
 def _reward(value: float | None) -> float | None:
-    """Return a reward as a column holds it: a finite double, which may be negative."""
+    """Return a reward for a column: a finite double, which may be negative."""
     try:
         number = None if value is None else float(value)
     except OverflowError:

@@ -1,12 +1,12 @@
-"""Put parts of one session together as the attempt that they are parts of. Pure.
+"""Join parts of one session into the attempt that they are parts of. Pure.
 
 A session may come in any number of records: a beginning and a rest, one for each turn, with or
-without the history before it, spans of one trace in several exports. What one part repeats of
-another is its history and counts once; everything else is an act. Parts follow each other by their
-numbers, their clocks, what they answer and where they lie; where none of these decides, every order
-that may be is given, and the caller, which judges them, finds whether it matters.
+without the history before it, spans of one trace in several exports. Events that one part repeats
+from another are its history and count once; all other events are acts. Parts are ordered by their
+numbers, their times, what they answer and their places; where none of these decides, every possible
+order is returned, and the caller, which judges them, finds whether the order matters.
 
-Spans have a clock each: their parts are merged event by event. Everything else is joined in runs.
+Spans have a time each: their parts are merged event by event. All other parts are joined in runs.
 """
 
 import json
@@ -23,11 +23,11 @@ Record = dict[str, Any]
 TIMED = "trace:"
 CHAINED = "response:"
 STRONG = ("session:", TIMED, CHAINED)
-"""Kinds of names that only records of one session have. Others (a task, a run) may be the names of
-several attempts: there a part has to prove that it is one."""
+"""Kinds of names that only records of one session have. Other kinds (a task, a run) may be the
+names of several attempts: there a part needs proof that it is one."""
 _KINDS = (*STRONG, "task:", "run:", "id:")
 MOST_LOOSE = 3
-"""Runs of which every order is tried."""
+"""Most runs of which every order is tried."""
 MOST_EVENTS = 20_000
 UNNAMED = "unnamed"
 _SUMS = ("cost_usd", "latency_ms")
@@ -43,15 +43,15 @@ class Part(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """Parts that follow each other for sure, or hold each other."""
+    """Parts that certainly follow each other, or contain each other."""
 
     events: list[Record]
     parts: list[Part]
 
 
 def session_of(record: Record) -> str:
-    """Return the name that the source gives the session of a record, with its kind in front; empty
-    for none."""
+    """Return the source's name for the session of a record, prefixed with its kind; empty for
+    none."""
     source = record.get("source")
     name = source.get("session") if isinstance(source, dict) else None
     if not isinstance(name, str) or not name:
@@ -60,7 +60,7 @@ def session_of(record: Record) -> str:
 
 
 def is_joined(record: Record) -> bool:
-    """Return whether a record was put together of parts."""
+    """Return whether a record was joined from parts."""
     source = record.get("source")
     return isinstance(source, dict) and "parts" in source
 
@@ -98,8 +98,8 @@ def retold(earlier: Record, later: Record) -> bool:
 
 
 def fits(name: str, there: Sequence[Record], new: Record) -> bool:
-    """Return whether a record is one more part of the attempt that these are records of. `name` is
-    the name that the source gives them all."""
+    """Return whether a record is a further part of the attempt that has these records. `name` is
+    the source's name for them all."""
     if name.startswith(TIMED):
         return True
     parts = [Part(one) for one in there if not is_joined(one)]
@@ -117,8 +117,8 @@ def fits(name: str, there: Sequence[Record], new: Record) -> bool:
 
 
 def joined(parts: Sequence[Part]) -> list[Record]:
-    """Return the whole that these parts make: one, or one for each order that they may have had.
-    Empty when they are no parts of one whole: two that begin alike and go on apart."""
+    """Return the whole that these parts form: a single one, or one for each possible order. Empty
+    when they are not parts of one whole: two that begin alike and then differ."""
     if sum(len(part.record["events"]) for part in parts) > MOST_EVENTS:
         return []
     if any(session_of(part.record).startswith(TIMED) for part in parts):
@@ -140,7 +140,8 @@ def _asks(event: Record) -> bool:
 
 
 def _same(event: Record, other: Record) -> bool:
-    """Return whether two writings are of one event; a part may not know what its results answer."""
+    """Return whether two events are one, written twice; a part may not know which calls its results
+    answer."""
     if event.get("kind") == "tool_result" and UNNAMED in (event.get("tool"), other.get("tool")):
         event, other = {**event, "tool": None}, {**other, "tool": None}
     return alike(event, other) or alike(other, event)
@@ -167,7 +168,7 @@ def _size(part: Part) -> tuple[int, str]:
 
 
 def _inside(events: Sequence[Record], whole: Sequence[Record]) -> bool:
-    """Return whether events lie in a row within others."""
+    """Return whether events are consecutive within others."""
     return any(
         all(_same(one, whole[start + n]) for n, one in enumerate(events))
         for start in range(len(whole) - len(events) + 1)
@@ -175,8 +176,8 @@ def _inside(events: Sequence[Record], whole: Sequence[Record]) -> bool:
 
 
 def _overlap(runs: Sequence[_Run]) -> tuple[_Run, _Run, int] | None:
-    """Find two runs of which the second begins with what the first ends with, and how many events
-    that is; one message alone may be repeated."""
+    """Find two runs of which the second begins with the end of the first, and return how many
+    events overlap; a single message may be a mere repetition."""
     for a in runs:
         for b in runs:
             for shared in range(min(len(a.events), len(b.events)) - 1, 1, -1):
@@ -187,7 +188,7 @@ def _overlap(runs: Sequence[_Run]) -> tuple[_Run, _Run, int] | None:
 
 
 def _fork(a: _Run, b: _Run) -> bool:
-    """Return whether two runs begin with the same request and go on apart: those are two
+    """Return whether two runs begin with the same request and then differ: those are two
     attempts."""
     first, second = _request(a.events), _request(b.events)
     numbered = all(_number(run) is not None for run in (a, b))
@@ -204,13 +205,13 @@ def _request(events: Sequence[Record]) -> Record | None:
 
 
 def _orders(runs: Sequence[_Run]) -> list[list[_Run]]:
-    """Return every order that may be, the likeliest first."""
+    """Return every possible order, the likeliest first."""
     if len(runs) < 2:
         return [list(runs)]
     for key in (_number, _seq, _clock, _place):
         known = [(value, n) for n, run in enumerate(runs) if (value := key(run)) is not None]
         if key is _place and len({value[0] for value, _ in known}) > 1:
-            continue  # other words in a path say nothing
+            continue  # paths that differ in words say nothing
         if len({value for value, _ in known}) == len(runs):
             return [[runs[n] for _, n in sorted(known)]]
     likely = sorted(runs, key=_natural)
@@ -229,7 +230,7 @@ def _possible(order: Sequence[_Run]) -> bool:
         if (answered - {None}) & asked:
             return False
         if n and _open(order[n - 1].events) and _begins(run):
-            return False  # a call waits for its result: what follows is not another request
+            return False  # a call waits for its result: the next part is not another request
     return True
 
 
@@ -248,7 +249,7 @@ def _open(events: Sequence[Record]) -> list[Record]:
 
 
 def _number(run: _Run) -> tuple[int] | None:
-    """Return the number that the parts give themselves."""
+    """Return the number that the parts themselves state."""
     found = [part.record["source"].get("part") for part in run.parts if "source" in part.record]
     known = [one for one in found if isinstance(one, int)]
     return (min(known) + 1,) if len(known) == len(run.parts) else None
@@ -280,7 +281,7 @@ def _time(stamp: Any) -> datetime | None:
 
 
 def _place(run: _Run) -> tuple[Any, ...] | None:
-    """Return where the parts of a run lie: (the words of the path, its numbers, the number of the
+    """Return the place of a run's parts: (the words of the path, its numbers, the number of the
     record)."""
     found = [(_DIGITS.split(part.path), part.number) for part in run.parts]
     if not all(part.path for part in run.parts):
@@ -310,7 +311,7 @@ def _whole(order: Sequence[_Run], parts: Sequence[Part]) -> Record:
 
 
 def _by_end(run: _Run) -> list[Part]:
-    """Sort the parts of a run: those that end later come behind the others."""
+    """Sort the parts of a run: those that end later come after the others."""
     return sorted(run.parts, key=lambda part: _end(part.record["events"], run.events))
 
 
@@ -372,8 +373,8 @@ def _held(part: Part, other: Part) -> bool:
 
 
 def _total(values: Sequence[Any]) -> float | None:
-    """Sum what parts took together, where each states its own; what all state alike is of the
-    whole."""
+    """Sum a figure over parts where each states its own; a figure that all state equally belongs to
+    the whole."""
     known = [float(value) for value in values if value is not None]
     if len(known) < len(values):
         return None
@@ -393,7 +394,7 @@ _NO_CALL = re.compile(r"results\[\d+\]\.call")
 
 
 def _unread(records: Sequence[Record], events: Sequence[Record]) -> Iterator[Record]:
-    """Yield what could not be read of the parts, less results whose calls are in another one."""
+    """Yield the unread places of the parts, except results whose calls are in another part."""
     unnamed = any(
         event.get("kind") == "tool_result" and event.get("tool") == UNNAMED for event in events
     )
@@ -417,12 +418,12 @@ def _paths(record: Record) -> list[Any]:
 
 PREVIOUS = "previous_response_id"
 BEGINNING = "messages.beginning"
-"""The path of what came before a record that begins in the middle."""
+"""The path of the missing beginning of a record that begins in the middle."""
 
 
 def _merged(parts: Sequence[Part]) -> Record:
-    """Merge events with a clock, by it; those without stay behind the one before them. What a later
-    export repeats of a call or a message, without a time of its own, is its history."""
+    """Merge events that have times, by these; an event without one stays after its predecessor.
+    When a later export repeats a call or a message without a time, that is its history."""
     ordered = sorted(parts, key=lambda part: (_first_time(part.record), _size(part)[1]))
     placed: list[tuple[datetime, int, Record]] = []
     floor = datetime.min.replace(tzinfo=UTC)
@@ -462,7 +463,7 @@ def _merged(parts: Sequence[Part]) -> Record:
     apart = sum(len(p.record["events"]) for p in parts) == len(events)
     found["cost_usd"] = sum(costs) if costs and apart and len(costs) == len(paid) else None
     if not apart:
-        found.pop("usage", None)  # what both contain was paid for once
+        found.pop("usage", None)  # spending that both contain occurred once
     return found
 
 
@@ -475,8 +476,9 @@ def _first_time(record: Record) -> datetime:
 
 
 def _again(event: Record, other: Record) -> bool:
-    """Return whether two exports have the same event: calls and results are compared by their ids,
-    messages by their words; two that both have a clock are one at the same instant alone."""
+    """Return whether two exports have the same event: calls and results are compared by their
+    ids, messages by their words; two that both have a time are the same event only at the same
+    instant."""
     if event.get("kind") != other.get("kind"):
         return False
     clocks = event.get("started_at"), other.get("started_at")

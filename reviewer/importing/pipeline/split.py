@@ -1,11 +1,11 @@
 """Cut a file into records without ever holding more than one of them.
 
 Three shapes are distinguished by content: JSON lines, one JSON array of records, one (or several
-concatenated) pretty-printed objects. A value that is strict JSON across a line's end is printed,
-whatever begins its next line; a line that was cut off is not. A cut looks only at strings and
-brackets; whether a piece is valid JSON is for its reader to decide, so one bad record costs that
-record. What is wrong between records (a comma too many, or none) costs one refusal, reported behind
-them.
+concatenated) pretty-printed objects. A value that is strict JSON across a line's end is
+pretty-printed, whatever begins its next line; a line that was cut off is not. Cutting looks only at
+strings and brackets; whether a piece is valid JSON is for its reader to decide, so one bad record
+affects only itself. A fault between records (a superfluous comma, or a missing one) gives one
+refusal, reported after them.
 """
 
 import re
@@ -23,7 +23,7 @@ LONG_LINE = 16 << 20
 """A longer first line is taken for a record by itself."""
 MOST_AT_ONCE = 8 << 20
 QUICK = 4 << 20
-"""A value that is larger is cut bracket by bracket, so that no more of it is held than must be."""
+"""A larger value is cut bracket by bracket, so that as little of it as possible is in memory."""
 
 # Possessive, so a 10 MB string of escapes costs no backtracking memory.
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["{}\[\]]', re.DOTALL)
@@ -67,7 +67,7 @@ def shape(head: bytes) -> str:
         return "values" if _goes_on(text) else "lines"
     if size:  # one record on its line, or several
         return "values" if _spans_lines(text, size) else "lines"
-    # The first line ends inside its value: of a record that was cut off, or of a printed one.
+    # The first line ends inside its value: a record that was cut off, or a pretty-printed one.
     across = extent(text)
     if across == 0 and len(head) >= HEAD:  # no fault as far as it is shown
         return "values"
@@ -75,12 +75,12 @@ def shape(head: bytes) -> str:
 
 
 def _spans_lines(text: bytes, at: int) -> bool:
-    """Return whether a value behind the first one is printed over several lines, as far as is
+    """Return whether a value after the first one is printed over several lines, as far as is
     shown."""
     for _ in range(FEW):
         at = text.find(b"{", at)
         end = text.find(b"\n", at) if at >= 0 else -1
-        if end >= 0 and is_whole(text[at:end]):  # one record on its line, as most are
+        if end >= 0 and is_whole(text[at:end]):  # the usual case: one record on its line
             at = end
             continue
         size = extent(text, at) if at >= 0 else None
@@ -93,8 +93,8 @@ def _spans_lines(text: bytes, at: int) -> bool:
 
 
 def _goes_on(text: bytes) -> bool:
-    """Return whether the value on the first line goes on behind it: by brackets alone, since it is
-    no strict JSON. A line that was cut off is followed by whole records."""
+    """Return whether the value on the first line continues after it: judged by brackets alone,
+    since it is not strict JSON. A line that was cut off is followed by complete records."""
     first, _, rest = text.partition(b"\n")
     inside = _open_at_end(first)
     if not inside:
@@ -134,13 +134,13 @@ def _open_at_end(text: bytes) -> bytes | None:
 
 
 def shape_at(handle: BinaryIO) -> str:
-    """Return the `shape` of a file that is open at its start, and is left anywhere. Raises
-    Unreadable."""
+    """Return the `shape` of a file that is open at its start; the handle is left at any position.
+    Raises Unreadable."""
     head = handle.read(HEAD)
     kind = shape(head)
     if len(head) < HEAD or b"\n" in head.removeprefix(_BOM).lstrip(_BLANK):
         return kind
-    # The first line is longer: what it is shows at its end.
+    # The first line is longer: its end shows what it is.
     while (more := handle.read(CHUNK)) and b"\n" not in more and len(head) < LONG_LINE:
         head += more
     return shape(head + more + handle.read(HEAD))
@@ -188,7 +188,7 @@ def _lines(handle: BinaryIO, stop: int | None = None) -> Iterator[Piece]:
 
 
 def lines_of(handle: BinaryIO, start: int, end: int) -> Iterator[Piece]:
-    """Yield the records of a run of whole lines, numbered from 1."""
+    """Yield the records of a run of complete lines, numbered from 1."""
     handle.seek(start)
     if end - start > MAX_RECORD:
         yield from _lines(handle, end)
@@ -227,7 +227,7 @@ def too_large() -> str:
 class Cutter:
     """The state of one walk over concatenated values, with or without an array around them.
 
-    `at` is the position of the walk in `buffer`; what lies before it is dropped when more is read.
+    `at` is the position of the walk in `buffer`; text before it is dropped when more is read.
     """
 
     def __init__(self, handle: BinaryIO) -> None:
@@ -242,7 +242,8 @@ class Cutter:
         return self.base + self.at
 
     def more(self) -> bool:
-        """Read on, more the more is held, so that a huge token is not scanned over and over."""
+        """Read more, in amounts that grow with the buffer, so that a huge token is not scanned
+        again and again."""
         held = self.buffer[self.at :]
         self.base += self.at
         chunk = self.handle.read(max(CHUNK, min(len(held), MOST_AT_ONCE)))
@@ -254,10 +255,10 @@ _BETWEEN = re.compile(rb"[ \t\r\n,]*+")
 
 
 class _Between:
-    """The text between values: blanks, one array's brackets, and its commas.
+    """The text between values: white space, one array's brackets, and its commas.
 
-    Records are cut whatever is wrong there; `fault` keeps the first thing that is, so that a file
-    that is no JSON is never taken for whole.
+    Records are cut whatever is wrong there; `fault` keeps the first fault, so that a file that is
+    not JSON is never taken for complete.
     """
 
     def __init__(self, cutter: Cutter) -> None:
@@ -318,7 +319,7 @@ def _values(handle: BinaryIO) -> Iterator[Piece]:
             raise Unreadable(f"record {between.values}: {problem[6:]} (byte {start})")
         yield Piece(between.values, raw, problem, cutter.place)
         cut = problem.startswith("json: truncated")
-    # Faults between records are reported behind them, so that record numbers stay their places.
+    # Faults between records are reported after them, so that record numbers stay their places.
     unclosed = between.array == "open" and not cut
     ending = "json: the file ends inside its array" if unclosed else ""
     for number, fault in enumerate(filter(None, (between.fault, ending)), between.values + 1):
@@ -331,8 +332,8 @@ def _end_of(pattern: "re.Pattern[bytes]", cutter: Cutter) -> int:
 
 
 def bracketed(cutter: Cutter) -> tuple[bytes, str]:
-    """Cut one object or array that starts at the position of the walk; leaves the walk just behind
-    it."""
+    """Cut one object or array that starts at the position of the walk; leaves the walk directly
+    after it."""
     size = extent(cutter.buffer, cutter.at)
     while size == 0 and len(cutter.buffer) - cutter.at < QUICK and cutter.more():
         size = extent(cutter.buffer, cutter.at)
@@ -345,7 +346,8 @@ def bracketed(cutter: Cutter) -> tuple[bytes, str]:
 
 
 def _bracketed(cutter: Cutter) -> tuple[bytes, str]:
-    """Cut, as `bracketed`, by every bracket and text: values that are no strict JSON, or large."""
+    """Cut like `bracketed`, at every bracket and text: for values that are not strict JSON, or
+    large."""
     depth, size, oversize = 0, 0, False
     kept: list[bytes] = []
     while True:
@@ -366,7 +368,7 @@ def _bracketed(cutter: Cutter) -> tuple[bytes, str]:
                     if oversize or size > MAX_RECORD:
                         return b"", too_large()
                     return b"".join(kept), ""
-            elif text == b'"':  # the string goes on behind this buffer
+            elif text == b'"':  # the string continues after this buffer
                 position = token.start()
                 break
             position = token.end()
@@ -391,7 +393,8 @@ _STRING_END = re.compile(rb'\\.|"', re.DOTALL)
 
 
 def _skip_string(cutter: Cutter) -> bool:
-    """Drop a string too long to keep, up to behind its closing quote; False at the file's end."""
+    """Skip a string that is too long to keep, up to after its closing quote; return False at the
+    file's end."""
     cutter.at += 1
     while True:
         for token in _STRING_END.finditer(cutter.buffer, cutter.at):
@@ -407,7 +410,8 @@ _SCALAR = re.compile(rb"[^ \t\r\n,\]}]*+")
 
 
 def scalar(cutter: Cutter) -> tuple[bytes, str]:
-    """Cut what is neither object nor array, up to the next comma, bracket or blank."""
+    """Cut a value that is neither object nor array, up to the next comma, bracket or white
+    space."""
     while (end := _end_of(_SCALAR, cutter)) == len(cutter.buffer):
         if end - cutter.at > CHUNK:
             raise Unreadable(f"no record at byte {cutter.place}: a record starts with {{")

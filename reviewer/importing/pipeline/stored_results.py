@@ -1,4 +1,4 @@
-"""Results in other files than the trajectories they are about: of this import, and of the store."""
+"""Results in other files than the trajectories they are about: in this import, and in the store."""
 
 import json
 import os
@@ -34,7 +34,7 @@ MOST_PACKS = 8
 
 
 class StoredTrajectory(NamedTuple):
-    """A stored trajectory and what results are joined to it by."""
+    """A stored trajectory with the facts by which results are joined to it."""
 
     row: ResultRow
     path: Path | None
@@ -47,7 +47,7 @@ class StoredTrajectory(NamedTuple):
 
 
 class StoredResult(NamedTuple):
-    """A stored attempt that is known by its result alone."""
+    """A stored attempt that is known only by its result."""
 
     row: ResultRow
     entry: ResultEntry
@@ -64,8 +64,7 @@ class _Record(NamedTuple):
 
 
 class _Wire(msgspec.Struct):
-    """The record as it is stored. One that a harness wrote may hold anything at all as its
-    source."""
+    """The record as it is stored. One from a harness may have anything as its source."""
 
     source: Any = None
     final_state: Any = None
@@ -76,7 +75,7 @@ _wire = msgspec.json.Decoder(_Wire)
 
 
 def _decoded(raw: bytes, trace: int) -> _Record:
-    """Raises StoreError: it was valid when it was written."""
+    """Decode a stored record. Raises StoreError: the record was valid when it was written."""
     try:
         held = _wire.decode(raw)
     except msgspec.DecodeError as error:
@@ -86,8 +85,8 @@ def _decoded(raw: bytes, trace: int) -> _Record:
 
 
 class StoredResults:
-    """Reads the results and trajectories of a store. `suite` is the one asked for (empty: all
-    probes), `names` how the source calls its episodes there."""
+    """Reads the results and trajectories of a store. `suite` is the requested one (empty: all
+    probes), `names` the source's names of its episodes there."""
 
     def __init__(self, connection: Connection, suite: str, names: Mapping[str, str]) -> None:
         self._connection = connection
@@ -97,24 +96,24 @@ class StoredResults:
         self._frame = lru_cache(maxsize=MOST_PACKS)(self._frame_of)
 
     def results(self, instance_id: str) -> list[ResultEntry]:
-        """Return the entries of attempts that are known by their results alone."""
+        """Return the entries of attempts that are known only by their results."""
         return [entry for row, record in self._of(instance_id) if (entry := _entry(row, record))]
 
     def trajectories(self, instance_id: str) -> list[StoredTrajectory]:
-        """Return attempts that results may be joined to; those without a verdict first."""
+        """Return attempts to which results may be joined; those without a verdict first."""
         found = [a for row, record in self._of(instance_id) if (a := _trajectory(row, record))]
         return sorted(found, key=lambda one: one.judged)
 
     def models(self) -> Iterator[ResultEntry]:
-        """Yield one result of each candidate that has any: names of models, and where their runs
-        lie."""
+        """Yield one result of each candidate that has any: names of models, and the places of their
+        runs."""
         for row, record in self._read(imports.first_results(self._connection, self._suite)):
             if (entry := _entry(row, record)) is not None:
                 yield entry
 
     def left(self, models: Iterable[str]) -> Iterator[StoredResult]:
-        """Yield attempts that are known by their results alone, of candidates that are called after
-        these models, by their plain names."""
+        """Yield attempts known only by their results, of candidates named after these models, by
+        their plain names."""
         theirs = {ours: theirs for theirs, ours in self._names.items()}
         rows = imports.results_of_models(self._connection, self._suite, models)
         for row, record in self._read(rows):
@@ -123,7 +122,7 @@ class StoredResults:
                 yield StoredResult(row, entry, str(record.source["format"]), instance_id)
 
     def homes(self, model: str, place: str) -> frozenset[str]:
-        """Return the candidates of this model, by its plain name, whose trajectories lie below a
+        """Return the candidates of this model, by its plain name, whose trajectories are below a
         place."""
         found = self._homes.get((model, place))
         if found is None:
@@ -142,8 +141,8 @@ class StoredResults:
         return self._read(imports.results_of_episode(self._connection, self._suite, episode))
 
     def _read(self, rows: Iterable[ResultRow]) -> Iterator[tuple[ResultRow, _Record]]:
-        """Yield rows with their records, without results that belong to another attempt by now
-        (`homes`)."""
+        """Yield rows with their records, without results that were found to belong to another
+        attempt (`homes`)."""
         for row in rows:
             if self._bound is None:
                 self._bound = imports.bound_results(self._connection)
@@ -179,13 +178,13 @@ def _joined_by(record: _Record) -> Mapping[str, Any]:
 
 @cache
 def _formats() -> frozenset[str]:
-    """Return the formats whose attempts are known by their results alone."""
+    """Return the formats whose attempts are known only by their results."""
     return frozenset(reader.name for reader in foreign_readers() if gives_results(reader))
 
 
 def _entry(row: ResultRow, record: _Record) -> ResultEntry | None:
-    """Return the entry of a result that was imported before, as its files had it then; None for any
-    other attempt."""
+    """Return the entry of a result that was imported before, as its files had it at that time; None
+    for any other attempt."""
     if record.source.get("format") not in _formats():
         return None
     detail = json.loads(row.detail or "{}")
@@ -257,10 +256,10 @@ def gather(units: Iterable[Unit], stored: StoredResults | None = None) -> Joins:
 
 def in_order(units: Iterable[Unit]) -> list[Unit]:
     """Sort trajectories before results, so that results know which found their trajectory; those
-    whose reader knows when they ran, among themselves, in that order."""
+    whose reader knows when they ran, in that order."""
     ordered = sorted(units, key=lambda unit: gives_results(unit.reader))
     timed = {n: unit for n, unit in enumerate(ordered) if knows_times(unit.reader)}
-    if len(timed) < 2:  # asking when is reading
+    if len(timed) < 2:  # asking for the time reads the file
         return ordered
     for place, unit in zip(timed, sorted(timed.values(), key=_ran_at), strict=True):
         ordered[place] = unit
@@ -274,20 +273,20 @@ def _ran_at(unit: Unit) -> float:
 
 
 class Claim(NamedTuple):
-    """A stored trajectory and the results that are meant for it."""
+    """A stored trajectory and the results that may belong to it."""
 
     trajectory: StoredTrajectory
     fits: list[Result]
 
     @property
     def sure(self) -> bool:
-        """Return whether the results hold the very patch of the trajectory."""
+        """Return whether the results contain exactly the patch of the trajectory."""
         return self.trajectory.patch is not None and self.fits[0].patch == self.trajectory.patch
 
     @property
     def holds(self) -> bool:
         """Return whether the results may be of the trajectory: those of others are not, and one
-        that names another model is only as long as nothing better is known."""
+        that names another model is only used as long as nothing better is known."""
         if self.sure:
             return True
         named = any(named_by(fit, self.trajectory.names) for fit in self.fits)
@@ -298,8 +297,8 @@ def later(
     joins: Joins, stored: StoredResults, path: str, read: Collection[int], notes: set[str]
 ) -> Iterator[tuple[StoredTrajectory, ResultEntry]]:
     """Yield (a trajectory that was imported before, the entry of this import about it), for the
-    instances that `path` is about, once each. `read` are sources of this import: their trajectories
-    took what is theirs when they were read."""
+    instances that `path` is about, once each. `read` are sources of this import, whose trajectories
+    took their results when they were read."""
     for instance_id in joins.once(path):
         found = [one for one in stored.trajectories(instance_id) if one.row.source not in read]
         for one in found:
@@ -326,9 +325,8 @@ def later(
 
 
 def _alone(claim: Claim, claims: list[Claim]) -> bool:
-    """Return whether it is clear that the results are of this trajectory: by their patch, or
-    because no other has the same claim; one of their own folder comes first, then one without a
-    verdict."""
+    """Return whether the results clearly belong to this trajectory: by their patch, or because no
+    other has the same claim; one of their own folder comes first, then one without a verdict."""
     if claim.sure:
         return True
     rivals = [one for one in claims if not one.sure and any(fit in claim.fits for fit in one.fits)]

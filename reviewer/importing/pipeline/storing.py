@@ -1,7 +1,7 @@
 """Write judged records into the store: slots, packs and progress, in self-contained batches.
 
-A batch is one durable transaction with the source's own progress in it, so a killed import goes
-on where its last batch ended.
+A batch is one durable transaction that includes the source's progress, so a killed import continues
+where its last batch ended.
 """
 
 from collections import Counter
@@ -43,20 +43,20 @@ NUMBERED_ON = "attempt numbers that another run had taken: numbered on"
 
 
 class Manifest(NamedTuple):
-    """A candidate's manifest as it lies in the suite folder."""
+    """A candidate's manifest in the suite folder."""
 
     candidate: Candidate
     raw: bytes
 
 
 FindManifest = Callable[[str, str], Manifest | None]
-"""The manifest of (suite id, candidate id)."""
+"""Returns the manifest of (suite id, candidate id)."""
 Begin = Callable[[], AbstractContextManager[object]]
-"""Begins one durable write, or takes part in one that was begun around."""
+"""Begins one durable write, or takes part in an enclosing one."""
 
 
 class StoreKeys:
-    """The store's keys of what an import names. `suites` are those that records may name.
+    """The store's keys for the names in an import. `suites` are those that records may name.
 
     New names are registered on the way; the episodes of a probe are named by its files, so they get
     placeholders until their batch is written.
@@ -78,7 +78,7 @@ class StoreKeys:
         self._fresh: list[tuple[str, Episode]] = []
 
     def of(self, record: JudgedRecord) -> Key:
-        """Return (candidate key, episode key), registering what is new; the episode's is negative
+        """Return (candidate key, episode key), registering new names; the episode's key is negative
         while it is a placeholder."""
         suite = self._suite(record.suite_id)
         candidate = self._candidates.get((record.suite_id, record.candidate_id))
@@ -96,7 +96,7 @@ class StoreKeys:
             self._candidates[record.suite_id, record.candidate_id] = candidate
         episodes = self._episodes[record.suite_id]
         episode = episodes.get(record.episode_id)
-        if episode is None and not suite.probe:  # it has its contract, and so its key
+        if episode is None and not suite.probe:  # an episode with a contract has a key
             episode = registry.episode_key(self._connection, suite.id, record.episode_id)
             if episode is not None:
                 episodes[record.episode_id] = episode
@@ -108,7 +108,7 @@ class StoreKeys:
         return candidate, episode
 
     def candidate(self, suite_id: str, candidate_id: str) -> int:
-        """Return the key of a candidate that was met."""
+        """Return the key of a candidate seen before."""
         return self._candidates[suite_id, candidate_id]
 
     def _suite(self, suite_id: str) -> registry.SuiteRow:
@@ -121,7 +121,7 @@ class StoreKeys:
         return row
 
     def recall(self, wanted: Iterable[JudgedRecord]) -> None:
-        """Look up the episodes that are not remembered."""
+        """Look up the episodes that are not cached."""
         unknown: dict[str, set[str]] = {}
         for record in wanted:
             self._suite(record.suite_id)
@@ -132,7 +132,7 @@ class StoreKeys:
             self._episodes[suite_id] |= registry.episode_keys(self._connection, row.id, names)
 
     def plans(self) -> dict[int, registry.Plan]:
-        """Return the plan of every candidate met, as it is in this transaction: a run in another
+        """Return the plan of every candidate seen, as it is in this transaction: a run in another
         process may have declared its own meanwhile."""
         declared = registry.declared_plans(self._connection)
         return {
@@ -141,7 +141,7 @@ class StoreKeys:
         }
 
     def settle(self) -> dict[int, int]:
-        """Insert the new episodes inside the batch's transaction; returns their keys by
+        """Insert the new episodes inside the batch's transaction; return their keys by
         placeholder."""
         settled: dict[int, int] = {}
         for suite_id in dict.fromkeys(suite_id for suite_id, _ in self._fresh):
@@ -155,7 +155,7 @@ class StoreKeys:
         return settled
 
     def written(self) -> None:
-        """Drop what would grow with a benchmark."""
+        """Drop the caches that would grow with a benchmark."""
         for suite_id, episodes in self._episodes.items():
             if self._rows[suite_id].probe and len(episodes) > MOST_HELD:
                 episodes.clear()
@@ -173,16 +173,16 @@ class _Place(NamedTuple):
 class Batcher:
     """Takes judged groups of one source, in file order, and writes them batch by batch.
 
-    `suites` are those the groups may name. `now` gives the journal its clock. `retried` are record
-    numbers in quarantine that are being read again. `share_evidence` says that attempts
-    may be alike (a probe's are, and so are those of our own runner: it made each of them),
-    `number_on` that their numbers are valid within this source only. `earlier` are imports of the
-    same file as it was then, or of its companions by themselves. `begin` begins each write, when
-    not one of its own is wanted. `revises` says that a record which names a filled slot is one of
-    that attempt (not so of what our own runner made). `siblings` are other imports of the very
-    file, for another candidate, map or suite, and `own_names` the candidate that each of its
-    records names itself. `path` is where the source's records come from, and `again` judges a
-    record that was put together of parts. `candidate_given` means that the import names the
+    `suites` are those that the groups may name. `now` is the time for the journal. `retried` are
+    record numbers in quarantine that are being read again. `share_evidence` says that attempts may
+    be alike (a probe's are, and so are those of reviewer's runner: it made each of them),
+    `number_on` that their numbers are valid within this source only. `earlier` are imports of an
+    earlier state of the file, or of its companions by themselves. `begin` begins each write, when
+    it is not to be a transaction of its own. `revises` says that a record which names a filled slot
+    is one of that attempt (not so for records of reviewer's runner). `siblings` are other imports
+    of the same file, for another candidate, map or suite, and `own_names` the candidate that each
+    of its records names itself. `path` is where the source's records come from, and `again` judges
+    a record that was joined from parts. `candidate_given` means that the import names the
     candidate, and the records do not.
     """
 
@@ -218,7 +218,7 @@ class Batcher:
         self._now = now
         self._retried = retried
         self._met_again: set[int] = set()
-        """Of the records retried, those that this reading has met."""
+        """Retried records that this reading has met."""
         self._begin: Begin = begin or partial(transaction, connection, store)
         self._keys = StoreKeys(connection, suites, manifests, now, self._begin)
         alike = share_evidence or any(suite.probe for suite in suites.values())
@@ -237,14 +237,14 @@ class Batcher:
         self._bytes = 0
         self._first_trace: int | None = None
         self._filled: set[Key] | None = set()
-        """Candidates and episodes of the attempts added; None once they are many."""
+        """Candidates and episodes of the added attempts; None once they are many."""
 
     @property
     def tally(self) -> Tally:
         return self.outcome.tally
 
     def take(self, group: Group) -> None:
-        """Place one group's records; those counted before (a resumed import) are passed over."""
+        """Place one group's records; those counted before (in a resumed import) are skipped."""
         last = group.first + group.records - 1
         self.outcome.count(records=max(last - max(self._done, group.first - 1), 0))
         self._done = max(self._done, last)
@@ -264,14 +264,14 @@ class Batcher:
             place = self._place(key, record, group.packs)
             if place is not None:
                 placed.append(place)
-                if place.target is None:  # what another comes to is known when it is written
+                if place.target is None:  # the result of a revision is known when it is written
                     added += 1
                     self.outcome.add(record)
         self.outcome.count(added=added)
         self._store(group, placed)
 
     def say_late(self, said: LateVerdict) -> None:
-        """Note the source's verdict on an attempt that is there: taken where there was none yet."""
+        """Add the source's verdict to an existing attempt: stored if there was none yet."""
         answer = compare_late(self.connection, said)
         if answer != "other":
             self._late.append(said)
@@ -311,19 +311,19 @@ class Batcher:
         self._met_again.add(refused.record)
 
     def clear_rest(self) -> None:
-        """Take out of quarantine what this reading did not meet: it was held for want of files
-        that are there by now, which took it."""
+        """Remove from quarantine the records that this reading did not meet: they waited for files
+        that have since arrived and took them."""
         for number in sorted(self._retried - self._met_again):
             self._cleared.append(number)
             self.outcome.count(refused=-1)
 
     def _place(self, key: Key, record: JudgedRecord, packs: list[Pack]) -> _Place | None:
-        """Decide where a record goes; None when it adds nothing."""
+        """Decide where a record goes; return None when it adds nothing."""
         trace = record.trace
         shape = trace.cost_usd, trace.latency_ms, trace.events
         if not self._slots.known(*key, trace.evidence):
             if self._binds and not record.another:
-                # Where else this record is evidence, what it shows counts too.
+                # Where this record is evidence for other attempts, its findings count there too.
                 for one in self._targets.bindings(key, record, packs):
                     self._batch.bindings.append((record, one))
             target = self._targets.of(key, record, packs)
@@ -357,7 +357,7 @@ class Batcher:
     def _rewritten(
         self, key: Key, shape: Shape, record: JudgedRecord, packs: list[Pack]
     ) -> int | None:
-        """Find the attempt that is this very record, with other blanks or in another order."""
+        """Find the attempt that is the same record, with other white space or member order."""
         alike = self._slots.alike(*key, shape) if self._named is not None else []
         if not alike:
             return None
@@ -372,7 +372,8 @@ class Batcher:
         return None
 
     def _rewrote(self, key: Key, record: JudgedRecord, attempt: int) -> None:
-        """Take a record that is there in other writing: known, or claimed for a second slot."""
+        """Handle a record that exists in another writing: known, or refused as claimed for a second
+        slot."""
         if record.attempt in (None, attempt):
             self._clear(record)
             self._known((*key, attempt), record)
@@ -394,7 +395,7 @@ class Batcher:
             self.outcome.count(refused=-1)
 
     def _known(self, slot: Slot, record: JudgedRecord) -> None:
-        """Count a record that adds nothing but, perhaps, a verdict."""
+        """Count a record that adds at most a verdict."""
         self.outcome.count(known=1)
         if record.names:
             self._batch.known.append((record, slot))
@@ -402,7 +403,7 @@ class Batcher:
             self.say_late(LateVerdict(*slot, *record.trace.verdict))
 
     def _store(self, group: Group, placed: list[_Place]) -> None:
-        """Keep the group's packs, made again without the payloads of records that add nothing."""
+        """Keep the group's packs, rebuilt without the payloads of records that add nothing."""
         packs = group.packs
         if len(placed) < len(group.judged):
             moved, packs = _repacked(packs, [one.record for one in placed])
@@ -421,7 +422,7 @@ class Batcher:
         return self._bytes > BATCH_BYTES or waiting > BATCH_TRACES
 
     def flush(self, done: bool = False) -> None:
-        """Write what is pending and the source's progress as one transaction."""
+        """Write pending records and the source's progress as one transaction."""
         with self._begin():
             self._settle_episodes()
             if self._slots.refresh():
@@ -464,7 +465,7 @@ class Batcher:
         self._late, self._refused, self._cleared = [], [], []
 
     def _settle_episodes(self) -> None:
-        """Put the keys of new episodes in the place of their placeholders."""
+        """Replace the placeholders of new episodes by their keys."""
         settled = self._keys.settle()
         if settled:
             self._batch.pending = [
@@ -478,9 +479,8 @@ class Batcher:
             self._slots.rename(settled)
 
     def _progress(self, stored: tuple[int, int, int, int]) -> Tally:
-        """Return what to store as the source's progress. Another process may be reading the very
-        same file: what it has added since stays counted, and how far it came, which may be beyond
-        where this one is."""
+        """Return the source's progress to store. Another process may be reading the same file: what
+        it has added since stays counted, and its progress, which may be beyond this one's."""
         mine, told = self.tally, self._told
         if not self._shared:
             return Tally(*(s + m - t for s, m, t in zip(stored, mine, told, strict=True)))
@@ -489,8 +489,8 @@ class Batcher:
 
     def _claim_again(self) -> None:
         """Place the pending records again, inside the transaction: another process wrote since they
-        were placed. One whose attempt is there by now is a record of that attempt, exactly as if
-        the other process had come to its end before this one began."""
+        were placed. One whose attempt now exists is a record of that attempt, exactly as if the
+        other process had ended before this one began."""
         batch = self._batch
         pending, batch.pending = batch.pending, []
         placed_before = [one for one in pending if one.target is None or one.target.trace is None]
@@ -521,20 +521,20 @@ class Batcher:
                 self.outcome.add(one.record)
 
     def _take_back(self, one: Pending) -> None:
-        """Uncount what placing a pending record had counted."""
+        """Subtract what placing a pending record had counted."""
         record = one.record
         if one.target is None:
             self.outcome.count(added=-1)
             self.outcome.add(record, -1)
             if record.attempt not in (None, one.trace.attempt):
                 self.outcome.note(NUMBERED_ON, -1)
-        if record.number in self._met_again:  # it is in quarantine still
+        if record.number in self._met_again:  # it is still in quarantine
             self._met_again.remove(record.number)
             self._cleared.remove(record.number)
             self.outcome.count(refused=1)
 
     def _taken(self, record: JudgedRecord, placed: Placement) -> NewRefusal:
-        """Return the refusal of a record, naming the trace that is in its way."""
+        """Return the refusal of a record, naming the trace that blocks it."""
         candidate_id, attempt = record.candidate_id, record.attempt
         if placed.holder is not None:
             candidate, _, attempt = placed.holder
@@ -544,7 +544,7 @@ class Batcher:
 
 
 def _repacked(packs: list[Pack], kept: list[JudgedRecord]) -> tuple[list[JudgedRecord], list[Pack]]:
-    """Return packs that hold the payloads of `kept` only, and the records that point into them."""
+    """Return packs with only the payloads of `kept`, and the records that point into them."""
     held: dict[int, list[int]] = {}
     for position, record in enumerate(kept):
         if record.trace.pack is not None:

@@ -1,4 +1,4 @@
-"""Find the stored attempt that a record is one more record of. See `compare` for the rule."""
+"""Find the stored attempt that a record is a further record of. See `compare` for the rule."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -24,10 +24,10 @@ _run = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class Target(NamedTuple):
-    """An attempt that is there, or is written before its record is taken in (`trace` is None).
-    `joined` says that another file told of it: what it ended with was that file's; `merged`, that
-    the record comes from another store, and may be the earlier one; `session`, that both are of
-    one session, and may be parts of it."""
+    """An attempt that exists, or is written before its record is added (`trace` is None). `joined`
+    says that another file described it, and that its end was that file's; `merged`, that the record
+    comes from another store, and may be the earlier one; `session`, that both are of one session,
+    and may be parts of it."""
 
     trace: int | None
     attempt: int
@@ -37,8 +37,8 @@ class Target(NamedTuple):
 
 
 class Binding(NamedTuple):
-    """An attempt of another candidate, or at another episode, that a record is evidence of too:
-    `grows` says that the record goes on with it, else it goes on with the record."""
+    """An attempt of another candidate, or at another episode, for which a record is evidence too:
+    `grows` says that the record continues it, else it continues the record."""
 
     trace: int
     raw: bytes
@@ -46,9 +46,9 @@ class Binding(NamedTuple):
 
 
 class Targets:
-    """Attempts that a record may be another one of: by what its reader says, by its name, and by
-    the path that it was read from. `earlier` are the imports of that path; `candidate_given` means
-    that the import alone names the candidate of its records."""
+    """Attempts that a record may belong to: by its reader's statement, by its name, and by the path
+    that it was read from. `earlier` are the imports of that path; `candidate_given` means that only
+    the import names the candidate of its records."""
 
     def __init__(
         self, connection: Connection, earlier: Collection[int], candidate_given: bool = False
@@ -66,8 +66,8 @@ class Targets:
         self._read: dict[int, bytes | None] = {}
 
     def of(self, key: Key, record: JudgedRecord, packs: Sequence[Pack]) -> Target | None:
-        """Return the attempt of this candidate and episode that a record is another one of; None
-        when it is an attempt of its own."""
+        """Return the attempt of this candidate and episode that a record belongs to; None when it
+        is an attempt of its own."""
         if record.another and record.attempt is not None:
             return Target(None, record.attempt, merged=True)
         found = self._replaced(key, record.replaces) if record.replaces is not None else None
@@ -78,21 +78,21 @@ class Targets:
         return found
 
     def note(self, key: Key, attempt: int, record: JudgedRecord, packs: Sequence[Pack]) -> None:
-        """Note a record that waits to be written as an attempt of its session, or as a part of
+        """Remember a record that waits to be written as an attempt of its session, or as a part of
         one."""
         if record.identity:
             waiting = self._waiting.setdefault((*key, record.identity), [])
             waiting.append((attempt, record, packs))
 
     def written(self) -> None:
-        """Forget what waited: it is written."""
+        """Forget the waiting records, which are written."""
         self._any_named = self._any_named or bool(self._waiting)
         self._waiting.clear()
         self._read.clear()
 
     def refresh(self) -> None:
-        """Forget what was read of the store and what waits: another process wrote, and what waits
-        is placed again."""
+        """Forget what was read of the store, and the waiting records: another process wrote, and
+        waiting records are placed again."""
         self._any_named = imports.any_named(self._connection)
         self._at_path = None
         self._held.clear()
@@ -100,9 +100,9 @@ class Targets:
         self._read.clear()
 
     def bindings(self, key: Key, record: JudgedRecord, packs: Sequence[Pack]) -> list[Binding]:
-        """Return attempts elsewhere of which this record holds more, or that hold more of it: by
-        the path that it was read from, and by its session. At one path a shorter record that names
-        its candidate is of another run; one that does not may be the longer one, cut."""
+        """Return attempts elsewhere of which this record contains more, or that contain more of it:
+        by the path that it was read from, and by its session. At one path a shorter record that
+        names its candidate is of another run; one that does not may be the longer one, cut off."""
         if not (self._earlier or (self._any_named and record.identity)):
             return []
         rows = list(self._from_path().get(record.number, ())) if self._earlier else []
@@ -125,7 +125,7 @@ class Targets:
         return list(found.values())
 
     def _from_path(self) -> dict[int, list[StoredAttempt]]:
-        """Return attempts that imports of this path left, by the number of their record."""
+        """Return attempts imported from this path, by the number of their record."""
         if self._at_path is None:
             self._at_path = {}
             for one in imports.attempts_from(self._connection, self._earlier):
@@ -133,7 +133,7 @@ class Targets:
         return self._at_path
 
     def _of_session(self, key: Key, record: JudgedRecord, packs: Sequence[Pack]) -> Target | None:
-        """Find the attempt of the same session that this record is a part of, or goes on with."""
+        """Find the attempt of the same session that this record is a part of, or continues."""
         found: dict[int, list[bytes | None]] = {}
         traces: dict[int, int] = {}
         rows = [
@@ -144,7 +144,7 @@ class Targets:
         for one in dict.fromkeys(rows):
             kept = kept_records(self._connection, one.trace)
             if any(k.source in self._earlier and k.record == record.number for k in kept):
-                # the part that was at the same place, again
+                # the part from the same place, again
                 return Target(one.trace, one.attempt, session=True)
             head = judged_record(self._connection, one.trace)
             found[one.attempt] = [head, *(other.raw for other in kept)]
@@ -191,7 +191,8 @@ class Targets:
 
 
 def _goes_on(theirs: bytes, mine: bytes) -> bool:
-    """Return whether a record holds another one and more, whatever slot and source each names."""
+    """Return whether a record contains another one and more, whatever slot and source each
+    names."""
     names = {name: value for name, value in json.loads(mine).items() if name in _SLOT_AND_SOURCE}
     other = {name: v for name, v in json.loads(theirs).items() if name not in _SLOT_AND_SOURCE}
     found = compare(json.dumps({**other, **names}).encode(), mine)
@@ -202,15 +203,15 @@ _SLOT_AND_SOURCE = frozenset({"candidate_id", "episode_id", "attempt", "schema",
 
 
 class NamedSlots:
-    """Slots whose record names its attempt itself: another record that names one is of the same
-    attempt. A number that was given to a record which names none identifies no attempt."""
+    """Slots whose record itself names its attempt: another record that names one is of the same
+    attempt. A number that was assigned to a record which names none identifies no attempt."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._fresh: set[Slot] = set()
 
     def add(self, slot: Slot) -> None:
-        """Note a slot that is about to be filled by name."""
+        """Add a slot that is about to be filled by name."""
         self._fresh.add(slot)
 
     def target(self, slot: Slot) -> Target | None:
@@ -219,13 +220,12 @@ class NamedSlots:
         if one is None:
             return Target(None, slot[2]) if slot in self._fresh else None
         old = judged_record(self._connection, one.trace)
-        # What held raw identifiers is not stored; its slot was named as this one is.
+        # A record with raw identifiers is not stored; its slot was named like this one.
         return Target(one.trace, slot[2]) if old is None or own_attempt(old) == slot[2] else None
 
 
 def stored_in(connection: Connection, slot: Slot) -> bytes | None:
-    """Return the record that is judged in a slot; None when there is none, or it may not be
-    stored."""
+    """Return the judged record in a slot; None when there is none, or it may not be stored."""
     one = imports.attempt_in(connection, slot)
     return None if one is None else judged_record(connection, one.trace)
 
@@ -247,16 +247,16 @@ def record_of(new: NewTrace, packs: Sequence[Pack]) -> bytes | None:
 
 
 MOST_ALIKE = 8
-"""Attempts of one cost, latency and length that a record is compared with."""
+"""Most attempts of one cost, latency and length that a record is compared with."""
 
 
 def rewritten(connection: Connection, written: Sequence[int]) -> dict[int, list[int]]:
-    """Of these traces of private suites, those that are the same record as a trace of another
-    candidate, with other blanks or its members in another order: each with those traces.
+    """Return, for those of these traces of private suites that are the same record as a trace of
+    another candidate, with other white space or member order, those other traces.
 
-    The bytes of such a record differ, and so does the identity of its evidence; what it cost, how
-    long it took and how many events it has do not. A record without a clock is not compared: such
-    runs may be alike."""
+    The bytes of such a record differ, and so does the identity of its evidence; its cost, duration
+    and number of events do not. A record without times is not compared: such runs may be alike.
+    """
     found: dict[int, list[int]] = {}
     for trace, others in imports.alike_elsewhere(connection, written, MOST_ALIKE).items():
         mine = judged_record(connection, trace)

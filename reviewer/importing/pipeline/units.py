@@ -1,11 +1,11 @@
-"""Find what the paths that a user names hold: units, each a file with its companions.
+"""Find the units in the paths that a user names, each a file with its companions.
 
 A named file is always a unit. Below a named folder, every file that a reader claims is one; files
-that another one's reader takes as companions are not; and files that are no trace at all (images,
-logs, settings) are passed over and counted.
+that another file's reader takes as companions are not; and files that are no trace at all (images,
+logs, settings) are skipped and counted.
 
-Files that belong to a benchmark but hold no run (its tasks, its answers, totals of a run) are
-refused with the reason when they are named; below a named folder they are passed over.
+Files that belong to a benchmark but contain no run (its tasks, its answers, totals of a run) are
+refused with the reason when they are named; below a named folder they are skipped.
 """
 
 import hashlib
@@ -26,11 +26,11 @@ from reviewer.importing.reader import Reader, by_document, claims, foreseen
 
 _OWN_NAMES = frozenset(("episodeid", "candidateid", "finalstate"))
 _WITH_EVENTS = frozenset(("attempt", "finalmessage", "costusd", "latencyms", "termination"))
-"""Members that make `events`, which other tools have too, a record of ours."""
+"""Members that mark a record with `events`, which other tools have too, as a native one."""
 RESULT = "result.txt"
-"""A file whose name alone says what it is: the score of an OSWorld attempt."""
+"""A file that is recognized by its name alone: the score of an OSWorld attempt."""
 _QUOTED = (b'"episode_id"', b'"candidate_id"', b'"final_state"')
-"""Members of a record of ours that are seldom another tool's."""
+"""Members of a native record that other tools seldom have."""
 LOOKED_AT = 50
 CHUNK = 1 << 20
 _OPENERS = (
@@ -41,7 +41,7 @@ _OPENERS = (
 _TEXTS = (".json", ".jsonl", ".ndjson", ".traj", ".eval")
 MOST_FILES = 2_000_000
 STDIN = "(standard input)"
-"""The name of a file that holds what was piped in; its path has no meaning."""
+"""The name of a file with the piped input; its path has no meaning."""
 
 
 _NOTHING = (
@@ -54,11 +54,11 @@ _NOT_OURS = (
 
 
 class Unit(NamedTuple):
-    """One thing to import; `problem` is why it cannot be, `name` what to call it when the path says
-    nothing (standard input), `place` its path below the folder that was named, without its ending:
-    what records that name nothing are called after. `lacks` says what it lacks and may come later;
-    `holds` are the names of earlier imports of which it holds all. `near` is when its attempt began
-    and the names near its start, where its reader was asked already."""
+    """One thing to import; `problem` is why it cannot be, `name` its name when the path says
+    nothing (standard input), `place` its path below the named folder, without its suffix, after
+    which records that name nothing are named. `lacks` says what is missing and may come later;
+    `holds` are the names of earlier imports whose content it includes. `near` is when its attempt
+    began and the names near its start, where its reader was already asked."""
 
     path: Path
     reader: Reader | None
@@ -72,7 +72,7 @@ class Unit(NamedTuple):
 
 
 class Discovery(NamedTuple):
-    """The units of the named paths. `passed` counts files below folders that are no traces."""
+    """The units of the named paths. `passed` counts files below folders that are not traces."""
 
     units: list[Unit]
     passed: int
@@ -104,7 +104,7 @@ def find_units(paths: Iterable[Path], wanted: str = "auto") -> Discovery:
 
 
 def _fresh(path: Path, claimed: Mapping[Path, Unit]) -> Iterator[tuple[Path | Unit, bool]]:
-    """Yield the files of a path; those that were claimed before as the units that they are."""
+    """Yield the files of a path; those claimed before as units."""
     for file, inside in files_of(path):
         yield (claimed.get(file, file) if isinstance(file, Path) else file), inside
 
@@ -122,8 +122,9 @@ def _key(path: Path) -> str:
 def claim(
     path: Path, wanted: str = "auto", inside: bool = False, *, at_once: bool = False
 ) -> Unit | None:
-    """Return the unit of a file; None for a file `inside` a folder that is no trace. What is to be
-    imported `at_once` is asked what its order depends on, while its start is at hand."""
+    """Return the unit of a file; None for a file `inside` a folder that is no trace. For a file to
+    be imported `at_once`, the facts that its order depends on are read while its start is in
+    memory."""
     try:
         if not path.is_file():
             return Unit(path, None, (), "not a regular file")
@@ -147,8 +148,8 @@ def claim(
 
 
 def _near(reader: Reader, head: Head) -> tuple[float, frozenset[str]] | None:
-    """Return what is asked of a file before it is read, while its start is at hand; None where it
-    is to be asked again."""
+    """Return the facts needed before a file is read, while its start is in memory; None where they
+    have to be read again."""
     try:
         with shared(head):
             return ran_at(reader, head.path), names_near(reader, head.path)
@@ -177,7 +178,7 @@ def _reader(head: Head, wanted: str, inside: bool) -> Reader | None:
         if reason := _unsupported(head, inside):
             raise Unreadable(reason)
         return native_reader() if head.path.suffix.lower() in _TEXTS else None
-    if head.has("episode_id", "events"):  # our own, and the only format that may be in a hurry
+    if head.has("episode_id", "events"):  # native, and the only format that may need to be fast
         return native_reader()
     if reason := why_no_run(head):
         if inside:
@@ -194,16 +195,16 @@ def _reader(head: Head, wanted: str, inside: bool) -> Reader | None:
         return None
     if inside and head.path.suffix.lower() not in _TEXTS:
         return None
-    shape(head.start)  # raises where it is empty, or no JSON at all
+    shape(head.start)  # raises where it is empty, or not JSON
     if head.value is None and deep(head.text):
         raise Unreadable(f"nested deeper than {MAX_DEPTH} levels: no reader takes it")
     raise Unreadable(_NOT_OURS)
 
 
 def _like_ours(head: Head) -> bool:
-    """Return whether a file that no other reader takes holds records of ours, however wrong: then
-    each of them is explained by itself. Looked for in its first records, then in the whole file, so
-    that lines of something else before them hide none."""
+    """Return whether a file that no other reader takes contains native records, however wrong: then
+    each of them is explained. Searched in its first records, then in the whole file, so that other
+    lines before them hide none."""
     if any(_named_as_ours(row) for row in _first_records(head)):
         return True
     return _holds(head.path, *_QUOTED)
@@ -225,7 +226,7 @@ def _is_object(value: Any) -> TypeGuard[dict[str, Any]]:
 
 
 def _holds(path: Path, *words: bytes) -> bool:
-    """Return whether the content of a file has one of these words."""
+    """Return whether the content of a file contains one of these words."""
     longest = max(map(len, words)) - 1
     try:
         with opened(path) as handle:
@@ -235,7 +236,7 @@ def _holds(path: Path, *words: bytes) -> bool:
                 if any(word in held for word in words):
                     return True
     except (OSError, Unreadable):
-        return True  # the native reader says what is wrong with it
+        return True  # the native reader reports what is wrong with it
     return False
 
 
@@ -283,7 +284,7 @@ _JOURNAL = (b"avg_reward", b"std_err", b"n_completed", b"agent_name")
 
 
 def why_no_run(head: Head) -> str:
-    """Return why there is no run in a file that starts like this; empty for any other file."""
+    """Return why there is no run in a file with this start; empty for any other file."""
     line = head.text[:4096].partition(b"\n")[0] if head.text[:1] not in b"{[" else b""
     if all(name in line.split(b",") for name in _JOURNAL):
         return (
@@ -320,7 +321,7 @@ def _digest(path: Path) -> str:
 
 @lru_cache(maxsize=4096)
 def _shared_digest(path: Path, size: int, mtime_ns: int) -> str:
-    """Return the digest of a companion: a run's log may be part of every one of its attempts."""
+    """Return the digest of a companion, cached: a run's log may be part of each of its attempts."""
     return _digest(path)
 
 
@@ -339,7 +340,8 @@ def unit_digest(path: Path, companions: Iterable[Path]) -> str:
 
 
 def placed_digest(digest: str, place: Iterable[str]) -> str:
-    """Return the identity of a file whose bytes are another's and whose path differs in meaning."""
+    """Return the identity of a file whose bytes equal another's and whose path has another
+    meaning."""
     named = "\n".join((digest, *place))
     return hashlib.sha256(named.encode("utf-8", "surrogateescape")).hexdigest()
 

@@ -1,5 +1,4 @@
-"""Calls in a world that was made: the state they end in, and whether it answers as the trace
-does."""
+"""Calls in a constructed world: the state they end in, and whether it answers as the trace does."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -33,7 +32,8 @@ def changed_paths(before: Any, after: Any, path: tuple[str, ...] = ()) -> list[t
 
 
 def _only(value: Any, path: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Return the paths of a value that only one of two states has: of marks of writes each."""
+    """Return the paths of a value that only one of two states has; each mark of a write counts
+    separately."""
     deeper = len(path) < _DEEP and isinstance(value, dict) and value
     if not deeper or not all(name and not set(name) & set(".[]") for name in value):
         return [path]
@@ -43,7 +43,7 @@ def _only(value: Any, path: tuple[str, ...]) -> list[tuple[str, ...]]:
 def _answers(
     episode: Mapping[str, Any], calls: Iterable[tuple[str, dict[str, Any]]]
 ) -> tuple[list[Answer | None], dict[str, Any]]:
-    """Return what a world answers to calls (None for a gap) and the state they end in."""
+    """Return a world's answers to calls (None for a gap) and the state they end in."""
     of = Episode(
         episode_id="world",
         initial_state=episode["initial_state"],
@@ -69,8 +69,8 @@ def end_of(
 
 
 def reproduced(episode: Mapping[str, Any], story: Story) -> bool:
-    """Return whether the world answers every call of which the trace has an answer, and as the
-    trace has it."""
+    """Return whether the world gives the trace's answer to every call for which the trace has
+    one."""
     answers, _ = _answers(episode, [(call.tool, call.arguments) for call in story.calls])
     return all(
         not call.answered or (answer is not None and not _differs(call, answer))
@@ -85,7 +85,8 @@ def _differs(call: Made, answer: Answer) -> bool:
 
 
 def differences(episode: Mapping[str, Any], story: Story) -> list[dict[str, Any]]:
-    """Return a blank for each recorded call that the world answers otherwise than the trace."""
+    """Return a blank for each recorded call to which the world gives another answer than the
+    trace."""
     answers, _ = _answers(episode, [(call.tool, call.arguments) for call in story.calls])
     found = []
     for call, answer in zip(story.calls, answers, strict=True):

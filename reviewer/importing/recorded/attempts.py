@@ -1,4 +1,4 @@
-"""The attempts in a file of any format that is read, each as one native record and not masked."""
+"""The attempts in a file of any readable format, each as one unmasked native record."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +17,7 @@ MOST_LISTED = 12
 
 
 class Attempt(NamedTuple):
-    """One attempt of a file. `raw` is the bytes of its own record where the file has one for
+    """One attempt in a file. `raw` is the bytes of its own record where the file has one for
     each."""
 
     number: int
@@ -29,7 +29,7 @@ class Attempt(NamedTuple):
 
 
 class AttemptFile(NamedTuple):
-    """A file with one attempt chosen of the `held` that it has."""
+    """A file with one attempt chosen of the `held` ones in it."""
 
     path: Path
     sha256: str
@@ -42,7 +42,7 @@ class AttemptFile(NamedTuple):
 
 def chosen(path: Path, wanted: str = "", form: str = "auto") -> AttemptFile:
     """Return the file with the attempt that `wanted` names: its number in the file, its episode, or
-    `episode/attempt`; without one, its only attempt. Raises NotUsable."""
+    `episode/attempt`; if empty, its only attempt. Raises NotUsable."""
     unit = claim(path, form)
     if unit is None or unit.reader is None:
         raise NotUsable(f"{path}: {'no trace' if unit is None else unit.problem}")
@@ -107,8 +107,8 @@ def _attempts(reader: Any, source: Source) -> Iterator[Attempt | Broken]:
 
 
 def read_records(reader: Any, source: Source) -> Iterator[tuple[bytes, Foreign | Broken]]:
-    """Yield each record as the file has it (b"" in a document) with what the reader makes of it.
-    Raises Unreadable, OSError, and whatever a reader breaks over."""
+    """Yield each record as the file has it (b"" in a document) with the reader's result. Raises
+    Unreadable, OSError, and any exception of the reader."""
     if by_record(reader):
         candidate = reader.candidate_id(source.path)
         for piece in source.pieces():

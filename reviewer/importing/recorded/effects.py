@@ -16,7 +16,7 @@ _LONGEST = 60
 
 
 class Slots:
-    """The place in the state of each call: its tool, and a name made of its arguments."""
+    """The place of each call in the state: its tool, and a name made from its arguments."""
 
     def __init__(self) -> None:
         self._known: dict[Key, tuple[str, str]] = {}
@@ -51,13 +51,14 @@ def patch_of(before: Any, after: Any) -> Any:
 
 
 def can_be_set(before: Any, after: Any) -> bool:
-    """Return whether a merge patch leads from one value to the other: none can set a null."""
+    """Return whether a merge patch leads from one value to the other: no patch can set a null."""
     return same(after, merged(before, patch_of(before, after)))
 
 
 def is_about(call: Made, arguments: dict[str, Any], known: Any, asked: Mapping[str, Any]) -> bool:
-    """Return whether the answer of a write is this very object after it: of the same shape, with
-    the same id that the call names, and none that was `asked` for under another id."""
+    """Return whether the answer of a write is exactly this object after the write: of the same
+    shape, with the same id that the call names, and not one that was `asked` for under another
+    id."""
     answer = call.answer
     if not isinstance(answer, dict) or not isinstance(known, dict):
         return False
@@ -74,7 +75,8 @@ def is_about(call: Made, arguments: dict[str, Any], known: Any, asked: Mapping[s
 
 
 def _ids(value: Any) -> Iterator[Any]:
-    """Yield the texts and whole numbers of a value that may be ids: none is as short as a flag."""
+    """Yield the texts and whole numbers of a value that may be ids: an id is not as short as a
+    flag."""
     waiting = [value]
     while waiting:
         one = waiting.pop()
@@ -87,7 +89,7 @@ def _ids(value: Any) -> Iterator[Any]:
 
 
 class Change(NamedTuple):
-    """What one write did to one object: its place, and the object before and after."""
+    """A write's effect on one object: its place, and the object before and after."""
 
     place: tuple[str, str]
     before: Any
@@ -99,7 +101,7 @@ class Followed:
 
     `changes` are those of each write by the number of its event; `doubts` say where more than one
     write may have changed what a read shows. Writes are numbered from 0 in their order, so that no
-    write has to look at the places that it has nothing to do with.
+    write has to look at unrelated places.
     """
 
     def __init__(
@@ -108,27 +110,29 @@ class Followed:
         keys: Keys,
         asked: Mapping[tuple[str, str], Mapping[str, Any]],
     ) -> None:
-        """`asked` has the arguments of the reads that show each place."""
+        """Begin with an initial state. `asked` has the arguments of the reads that show each
+        place."""
         self._keys = keys
         self._asked = asked
         self._writes: list[int] = []
         """The events of the writes."""
         self._named: dict[str, list[int]] = {}
-        """Id → the writes that name it, in their arguments or in what they answered."""
+        """Id → the writes that name it, in their arguments or in their answers."""
         self._state: dict[tuple[str, str], Any] = {}
         self._order: dict[tuple[str, str], int] = {}
         self._holding: dict[str | None, dict[tuple[str, Any], set[tuple[str, str]]]] = {}
         """Name of the id by which a read asks → member and value → the places whose object has
         both. Without a name: those whose object does not repeat what is asked for."""
         self._seen: dict[tuple[str, str], list[tuple[int, Any]]] = {}
-        """What a place holds since it was last read: the first write that meets it, the value."""
+        """The content of a place since it was last read: the first write that may change it, the
+        value."""
         self.changes: dict[int, dict[tuple[str, str], Change]] = {}
         self.doubts: list[tuple[tuple[str, str], list[int]]] = []
         self.unset: list[tuple[tuple[str, str], int]] = []
         self.made_by: dict[tuple[str, str], int] = {}
-        """Places that no read showed before a write that may have made them → that write."""
+        """Places that no read showed before a write that may have created them → that write."""
         self.assumed: dict[tuple[str, str], Any] = {}
-        """Places that were first read after writes which have nothing to do with them."""
+        """Places that were first read after unrelated writes."""
         for place, value in initial.items():
             self._hold(place, value)
             self._seen[place] = [(0, value)]
@@ -148,7 +152,7 @@ class Followed:
                 self._seen[place].append((number + 1, call.answer))
 
     def read(self, place: tuple[str, str], call: Made) -> None:
-        """Take in what a read shows at a place of the state."""
+        """Add what a read shows at a place of the state."""
         answer = call.answer
         about = [  # the writes that name an id of this read
             named for one in _ids(call.arguments) if (named := self._named.get(canonical(one)))
@@ -173,8 +177,8 @@ class Followed:
         self._seen[place] = [(len(self._writes), self._state[place])]
 
     def _alike(self, arguments: dict[str, Any], answer: Any) -> list[tuple[str, str]]:
-        """Return the places whose object may be what a write answers: by the id that the answer
-        has, else by the arguments."""
+        """Return the places whose object may be the answer of a write: by the answer's id, else by
+        the arguments."""
         found: set[tuple[str, str]] = set()
         for name, holding in self._holding.items():
             told = isinstance(answer, dict) and name in answer
@@ -211,7 +215,7 @@ class Followed:
 
 
 def _members(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the members of an object that can name it, so that those that are the same are
+    """Yield the members of an object that can identify it, in a form in which equal ones are
     equal."""
     for name, held in value.items() if isinstance(value, dict) else ():
         if not isinstance(held, bool | dict | list):

@@ -1,7 +1,7 @@
-"""An episode made of recorded attempts and a person's marks, with the scripts of its proof.
+"""An episode made from recorded attempts and a person's marks, with the scripts of its proof.
 
-What happened is not taken for what is right: the contract is that of the corrected attempt, and the
-only part of it that the trace alone decides is that writes without a mark are required.
+Recorded acts are not assumed to be right: the contract is that of the corrected attempt. The trace
+alone decides only one part of it: writes without a mark are required.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +35,7 @@ NOT_RANDOM = (
 
 
 class SourceTrace(NamedTuple):
-    """One trace that an episode is made of, and how it is known: the sha256 of its file or stored
+    """One trace from which an episode is made, and its identity: the sha256 of its file or stored
     record, its format, and the version of the reader."""
 
     story: Story
@@ -44,11 +44,11 @@ class SourceTrace(NamedTuple):
     form: str
     reader: str
     of: dict[str, Any] | None = None
-    """The suite and the episode that a stored trace belongs to, and whether it is of a draft."""
+    """The suite and the episode of a stored trace, and whether it belongs to a draft."""
 
 
 class MadeEpisode(NamedTuple):
-    """`episode` is the content of its file, `script` that of the proof's."""
+    """`episode` is the content of its file, `script` that of its proof."""
 
     episode: dict[str, Any]
     script: dict[str, Any]
@@ -61,8 +61,8 @@ def _named_alike(
     defined: Mapping[str, Definition],
     marks: Marks,
 ) -> tuple[list[SourceTrace], list[str]]:
-    """Return the siblings with the tools of the trace under its own names, and what was renamed: a
-    client of MCP puts the server's name before those of its tools."""
+    """Return the siblings with the tools of the trace under its own names, and the renamings: an
+    MCP client puts the server's name before those of its tools."""
     needed = [need.partition(":")[0] for need in marks.required]
     names = {*defined, *(call.tool for call in main.story.calls), *needed, *marks.forbidden}
     ours = tool_names(frozenset(names))
@@ -96,10 +96,11 @@ def episode_of(
     known: Known | None = None,
     asked: str = "",
 ) -> MadeEpisode:
-    """Return the episode of a trace. `siblings` are other traces of the same task, whose answers
-    are taken where the trace has none; `defined` are the tools as they were offered; `request` is
-    what the user asked, where no message says it, and `asked` whatever messages say; `known` is
-    what the suite of the trace says of its episode. Raises NotUsable."""
+    """Return the episode made from a trace. `siblings` are other traces of the same task, whose
+    answers are used where the trace has none; `defined` are the tools as they were offered;
+    `request` is what the user asked, used where no message says it, and `asked` the same, used
+    whatever messages say; `known` are the facts of the trace's suite about its episode. Raises
+    NotUsable."""
     asked = asked or ("" if known is None else known.episode.user_request)
     siblings, renamed = _named_alike(main, siblings, defined, marks)
     whole = with_request(main.story, known)
@@ -192,7 +193,7 @@ def episode_of(
 
 
 STORED = "stored"
-"""The reader of a trace that comes out of the store."""
+"""The name of the reader for a trace from the store."""
 _OWN_WORLD = (
     "the world is made of the trace: that of the trace's episode is not known to answer as the "
     "trace does"
@@ -303,7 +304,7 @@ def _expected(
 
 
 def _step(world: World, tool: str, made: dict[str, Any]) -> dict[str, Any]:
-    """Return a call of the trajectory; one whose arguments are not known takes any."""
+    """Return a call of the trajectory; one with unknown arguments accepts any."""
     required = world.tools[tool]["parameters"].get("required") or ()
     return {"tool": tool, "arguments": made} if set(required) <= made.keys() else {"tool": tool}
 
@@ -313,7 +314,7 @@ def _last(plans: Mapping[str, list[dict[str, Any]]]) -> str:
 
 
 def _budget(plans: Mapping[str, list[dict[str, Any]]], world: World) -> dict[str, Any]:
-    """Return a budget that no reasonable attempt meets: polling must end somewhere."""
+    """Return a budget that no reasonable attempt reaches: polling must end at some point."""
     most = max(len(turns.calls_in(told)) for told in plans.values())
     return {"max_steps": 2 * most + 6, "max_timeouts": 2 + world.faults}
 
@@ -324,8 +325,8 @@ def _title(request: str, episode_id: str) -> str:
 
 
 def _named(of: Mapping[str, Any], masks: Masks) -> dict[str, Any]:
-    """Return where a trace belongs without identifiers; a digest is none, whatever it looks
-    like."""
+    """Return the source facts of a trace without identifiers; a digest is not an identifier,
+    whatever it looks like."""
     return {**of, **{name: masks.masked(of[name]) for name in ("suite", "episode")}}
 
 

@@ -1,7 +1,7 @@
 """Which tools read and which write, and which arguments distinguish the calls of a tool. Pure.
 
 An argument that is new in every call (an id of a request, a time, words of the model) is volatile:
-compared by it, no later call would find its recorded answer.
+if it were compared, no later call would find its recorded answer.
 """
 
 import json
@@ -60,7 +60,7 @@ _NEAR = timedelta(days=1)
 
 
 def acts_of(tool: str, marks: Marks) -> Acts:
-    """Return whether a tool reads or writes: as the person says, else as its name does."""
+    """Return whether a tool reads or writes: by the person's mark, else by its name."""
     if tool in marks.reads:
         return "read"
     if tool in marks.writes:
@@ -140,8 +140,8 @@ def _has(named: set[tuple[str, str]], tool: str, name: str) -> bool:
 
 
 def _met(value: Any, seen: list[str]) -> bool:
-    """Return whether the world or the user gave the agent a value: it must hand it on as it is, so
-    that it is not volatile."""
+    """Return whether the agent got a value from the world or the user: it must pass such a value on
+    unchanged, so it is not volatile."""
     text = str(value)
     return bool(text) and any(text in one for one in reversed(seen))
 

@@ -1,5 +1,5 @@
-"""What the suite of a stored trace says of its episode: the request, the user, and the world in
-which the trace was made, where that world answers as the trace does. Pure."""
+"""The facts of a stored trace's suite about its episode: the request, the user, and the world in
+which the trace was made, if that world answers as the trace does. Pure."""
 
 import copy
 from collections.abc import Mapping, Set
@@ -18,8 +18,8 @@ _ANY: dict[str, Any] = {"type": "object"}
 
 
 class Known(NamedTuple):
-    """The episode of a trace, as its contract was when the trace was judged, with the toolset
-    behind it. `sure` says that this toolset is known to be the one of the trace."""
+    """The episode of a trace, with its contract as it was when the trace was judged, and its
+    toolset. `sure` says that this toolset is certainly the trace's."""
 
     episode: Episode
     sure: bool
@@ -41,7 +41,7 @@ def scripted_user(known: Known | None) -> dict[str, Any] | None:
 
 
 def words_of(known: Known | None) -> list[Any]:
-    """Return everything of a known episode that an episode made of its trace may repeat."""
+    """Return all texts of a known episode that an episode made from its trace may repeat."""
     if known is None:
         return []
     one = known.episode
@@ -58,7 +58,7 @@ def with_request(story: Story, known: Known | None) -> Story:
 
 
 def among(known: Known | None, names: Set[str]) -> Known | None:
-    """Return the known episode with these of its simulated tools only."""
+    """Return the known episode with only these of its simulated tools."""
     tools = None if known is None else (known.episode.simulator or {}).get("tools")
     if known is None or not tools:
         return known

@@ -60,7 +60,7 @@ _NEED = re.compile(r"\s*([^\s:{]+(?:[.:][^\s:{]+)*)\s*:?\s*(\{.*\})?\s*\Z", re.S
 
 
 def read_marks(data: bytes, where: str) -> Marks:
-    """Return the marks of a file. Raises NotUsable naming the member that does not fit."""
+    """Return the marks in a file. Raises NotUsable naming the invalid member."""
     known = f"a marks file is an object of {', '.join(Marks.__struct_fields__)}"
     try:
         raw = load_object(data, where)
