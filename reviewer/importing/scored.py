@@ -1,7 +1,7 @@
-"""Judge one record against its suite: the verdict, and what is kept of the record.
+"""Judge one record against its suite: the verdict, and what is stored of the record.
 
-`Catalogue` holds the suites an import may fill, with contracts compiled once and redaction rules.
-A `Group` of judged records is small enough to travel between processes.
+`Catalogue` has the suites that an import may fill, with contracts compiled once and redaction
+rules. A `Group` of judged records is small enough to be sent between processes.
 """
 
 import hashlib
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 
 class TargetSuite:
-    """One suite as an import sees it: its contracts are compiled once. `contracts` are those of a
-    suite that is given without its episodes."""
+    """One suite for an import: its contracts are compiled once. `contracts` are those of a suite
+    that is given without its episodes."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class TargetSuite:
     ) -> None:
         self.suite = suite
         self.own, self.tools = own, tools
-        """Whether the records come from our own runner, and what their import map says of tools."""
+        """Whether the records come from reviewer's own runner, and the import's map of tools."""
         self._episodes: Mapping[str, Episode] = (
             {episode.episode_id: episode for episode in suite.episodes}
             if contracts is None
@@ -64,11 +64,12 @@ class TargetSuite:
         self._checks: tuple[CheckHost, Redactor] | None = None
 
     def has(self, episode_id: str) -> bool:
-        """Return whether an episode is one of the suite's."""
+        """Return whether the suite has an episode."""
         return episode_id in self._episodes
 
     def spelled(self, episode_id: str) -> str | None:
-        """Return the only episode whose id is this one but for case, width and separators."""
+        """Return the only episode whose id equals this one except for case, width and
+        separators."""
         if self._spelled is None:
             self._spelled = {}
             for known in self._episodes:
@@ -92,8 +93,8 @@ class TargetSuite:
     def checked(
         self, record: TraceRecord, shown: bytes, only: frozenset[str] | None = None
     ) -> Checked:
-        """Return what the suite's own checks, or `only` some of them, find in a record, of which
-        they are given what is stored (`shown`)."""
+        """Return the findings of the suite's own checks, or of `only` some of them, in a record;
+        they receive its stored form (`shown`)."""
         checks = self.suite.own_checks
         if only is not None:
             checks = tuple(check for check in checks if check.name in only)
@@ -113,15 +114,15 @@ def _letters(name: str) -> str:
 
 
 class Catalogue:
-    """The private suites an import may choose from, by what the records name."""
+    """The private suites among which an import may choose, by the names in the records."""
 
     def __init__(self, targets: list[TargetSuite]) -> None:
         self.targets = targets
         self._redactor: Redactor | None = None
 
     def redactor(self, of: TargetSuite | None = None) -> Redactor:
-        """One set of rules, strict enough for every suite there is. An added detector judges only
-        the records of a suite that was frozen with it: with `of`, those of that one."""
+        """Return one set of rules, strict enough for every suite. An added detector applies only to
+        records of a suite that was frozen with it: with `of`, the rules are those of that suite."""
         if of is not None:
             return self._made(of)
         if self._redactor is None:
@@ -143,14 +144,14 @@ class Catalogue:
         )
 
     def find(self, episode_id: str) -> tuple[TargetSuite | None, str]:
-        """The one suite that has this episode, or the refusal code."""
+        """Return the only suite that has this episode, or the refusal code."""
         holders = [target for target in self.targets if target.has(episode_id)]
         if len(holders) == 1:
             return holders[0], ""
         return None, "ambiguous_suite" if holders else "unknown_episode"
 
     def meant(self, episode_id: str) -> tuple[TargetSuite, str] | None:
-        """Return the only suite and episode that an unknown id spells in another way."""
+        """Return the only suite and episode that an unknown id spells differently."""
         if not any(map(str.isalnum, episode_id)):
             return None
         found = [(one, known) for one in self.targets if (known := one.spelled(episode_id))]
@@ -158,11 +159,11 @@ class Catalogue:
 
 
 class JudgedRecord(NamedTuple):
-    """One judged record without its payload: the names of its slot, and in `trace` the row that is
-    written of it (without a slot yet; its `pack` is one of the group's). `attempt` is the number
-    that the record names. `replaces`, `identity`, `names` and `read_with` are as the reader's
-    `Foreign` has them; `another` means that it is known to be one more record of the attempt whose
-    number it has (in a merge)."""
+    """One judged record without its payload: the names of its slot, and in `trace` the row to be
+    written (without a slot yet; its `pack` is one of the group's). `attempt` is the number that the
+    record names. `replaces`, `identity`, `names` and `read_with` are as in the reader's `Foreign`;
+    `another` means that it is known to be a further record of the attempt whose number it has (in a
+    merge)."""
 
     number: int
     suite_id: str
@@ -189,7 +190,7 @@ class JudgedRecord(NamedTuple):
 
 class Group(NamedTuple):
     """A run of records, judged. `records` counts them all; numbers start at `first`. `flagged` are
-    those of `judged` that held raw identifiers: nothing of them may be stored."""
+    those of `judged` that contained raw identifiers: nothing of them may be stored."""
 
     first: int
     records: int
@@ -202,7 +203,7 @@ class Group(NamedTuple):
 
 FINAL_STATE_CHARS = 500
 MASKED_CODE = "masked"
-"""The note on a trace of which something was masked before storing."""
+"""The note on a trace of which a part was masked before storing."""
 _NO_CONTRACT = compile_contract(Episode(episode_id="probe"))
 
 
@@ -220,8 +221,9 @@ class Scored(NamedTuple):
 
 
 def said_of_user(record: TraceRecord) -> SourceVerdict | None:
-    """Return what our runner's record says of the simulated user of its episode: its cost, tokens
-    and errors are stored beside the attempt, and are none of the agent's. None without a user."""
+    """Return the facts about the simulated user in a record of reviewer's runner: its cost,
+    tokens and errors are stored beside the attempt, and do not count for the agent. None without
+    a user."""
     source = bytes(record.source)
     if b'"user":' not in source:
         return None
@@ -240,8 +242,8 @@ def judge(
     shown: bytes | None = None,
     known: tuple[bytes, int] | None = None,
 ) -> Scored:
-    """Score a clean record of a private suite against its frozen contract. `shown` is what is
-    stored of it, where that is masked, and `known` its digests where another store has them."""
+    """Score a clean record of a private suite against its frozen contract. `shown` is its stored
+    form, where that is masked, and `known` its digests where another store has them."""
     contract = target.contract(record.episode_id)
     acts = acts_of(record, contract.aliases)
     checked = target.checked(record, raw if shown is None else shown)
@@ -278,7 +280,7 @@ def score_unredacted(
     in_force: tuple[str, ...],
 ) -> Scored:
     """Judge a private record with raw identifiers: its slot is kept, its payload and its behavior
-    are not looked at, and the critical finding names paths only."""
+    are not looked at, and the critical finding names only paths."""
     verdict = redaction_only(hits, in_force)
     digest, evidence = digests(raw)
     return Scored(record, verdict, mask_of(verdict), None, None, evidence, digest)
@@ -288,8 +290,8 @@ def kept_masked(
     judged: Scored, shown: TraceRecord, raw: bytes, masked: int, text: Callable[[str], str]
 ) -> Scored:
     """Return a verdict on a record as it came, with the masked record `shown` (`raw` are its bytes)
-    to be kept in its place. The masked one cannot be judged again, and a note that `masked` values
-    were masked tells that. The identity of the evidence is that of the record as it came."""
+    to be stored instead. The masked one cannot be judged again, which a note on the number of
+    `masked` values says. The identity of the evidence is that of the record as it came."""
     detail = f"{masked} values were masked before storing"
     stated = [
         finding._replace(code=text(finding.code), detail=text(finding.detail))
@@ -309,7 +311,7 @@ def judge_probe(
     record: TraceRecord, raw: bytes, source: SourceVerdict | None, masked: int
 ) -> Scored:
     """Judge a probe's record: the source's verdict decides pass or fail, and gates that its
-    contract does not let us measure are not measured."""
+    contract cannot measure are not measured."""
     contract_free: dict[str, Result] = dict.fromkeys(ALWAYS, "not_measured")
     contract_free["completeness"] = "pass"
     findings: list[Finding] = []
@@ -340,9 +342,9 @@ def judge_probe(
 
 
 def digests(raw: bytes) -> tuple[bytes, int]:
-    """Return (sha256 of the record, identity of its evidence): the second leaves out which slot the
-    record claims, so the same run offered as another attempt or candidate is seen."""
-    # The slot usually comes first; cutting it out of a short head spares copying the rest.
+    """Return (sha256 of the record, identity of its evidence). The second ignores which slot the
+    record claims, so that the same run offered as another attempt or candidate is recognized."""
+    # The slot usually comes first; cutting it out of a short head avoids copying the rest.
     plain = _PLAIN.match(raw)
     if plain is None and _SLOT[0] not in raw:
         plain = _UNNUMBERED.match(raw)
@@ -368,8 +370,8 @@ that of a record without a number."""
 
 
 def _slotless(text: bytes) -> bytes:
-    """Return `text` less the record's own slot members, each with one neighboring comma and all
-    blanks around."""
+    """Return `text` without the record's own slot members, each with one neighboring comma and the
+    white space around it."""
     for member in _SLOT:
         start, end = _place(text, member)
         if start < 0:
@@ -386,7 +388,7 @@ def _slotless(text: bytes) -> bytes:
 def _place(raw: bytes, member: bytes) -> tuple[int, int]:
     """Return where `member: scalar` lies in the record itself, (-1, -1) when it does not.
 
-    Arguments and observations may hold members of that name too, and those are evidence.
+    Arguments and observations may contain members of that name too, and those are evidence.
     """
     start = raw.find(member)
     if start < 0:
@@ -409,7 +411,7 @@ def _place(raw: bytes, member: bytes) -> tuple[int, int]:
 
 
 def final_state_text(record: TraceRecord) -> str | None:
-    """Return the end state as a column: a string as it is, anything else as short JSON, null as
+    """Return the end state for a column: a string as it is, anything else as short JSON, null as
     None."""
     raw = bytes(record.final_state)
     if raw == b"null":

@@ -1,4 +1,4 @@
-"""One thing to import, as a document reader sees it: a file, its companions, joined results."""
+"""One thing to import, for a document reader: a file, its companions, joined results."""
 
 import hashlib
 import json
@@ -20,18 +20,18 @@ _SHAPE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowE
 
 
 def request_digest(request: Any) -> str:
-    """The digest of a first request."""
+    """Return the digest of a first request."""
     text = json.dumps(request, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def first_request(events: list[dict[str, Any]]) -> Any:
-    """Return what was asked first in a native record's events; None for nothing."""
+    """Return the first request in a native record's events; None when there is none."""
     return next((e.get("message") for e in events if e.get("actor") == "user"), None)
 
 
 class FirstRequests:
-    """First requests of one file by itself, by the name that its records share."""
+    """First requests of one file, by the name that its records share."""
 
     def __init__(self) -> None:
         self._known: dict[str, list[str]] = {}
@@ -58,10 +58,10 @@ class Source:
         self.candidate = candidate
         """The value of --candidate; a reader names the candidate itself when this is empty."""
         self.place = path.stem
-        """Return the name of an episode whose record names none: its path below the folder that was
-        imported, without its ending. Files of one name in two folders are two files."""
+        """The name of an episode whose record names none: its path below the imported folder,
+        without its suffix. Files of one name in two folders are two files."""
         self.gather: Callable[[Iterable[str]], Sequence[Path]] = lambda names: ()
-        """Other files that hold parts of the attempts of these names."""
+        """Returns other files that contain parts of the attempts of these names."""
         self.read_with: set[int] = set()
         """Earlier imports whose files are read with this one."""
         self.called: Callable[[Iterable[str]], tuple[str, str, str] | None] = lambda names: None
@@ -69,28 +69,28 @@ class Source:
         self.meet: Callable[[Iterable[str], str, str], None] = lambda names, candidate, episode: (
             None
         )
-        """Notes the candidate and episode of an attempt that has these names."""
+        """Records the candidate and episode of an attempt that has these names."""
         self.request_place: Callable[[str, Any], int] = FirstRequests().place
         """Finds which of the episodes of a name has this first request, from 0."""
         self.home = path.stem
-        """Return the name of a candidate that no record names."""
+        """The name of a candidate that no record names."""
         self.reader = ""
-        """The name of the reader at work, for messages about its faults."""
+        """The name of the running reader, for messages about its faults."""
         self.companions = companions
         self.joins = joins or Joins()
         self.notes: set[str] = set()
         """Notes on the file as a whole; readers may add."""
         self.live = False
-        """Whether a tool still writes the file: an end that nothing states is then none."""
+        """Whether a tool still writes the file: an end that nothing states is then no end."""
         self.lacks: tuple[str, ...] = ()
-        """What the file lacks of its attempts and may come later: they are not measured until it
-        does. For formats whose files are made here, of what came in pieces."""
+        """Parts of its attempts that the file lacks and that may come later: the attempts are not
+        measured until then. For formats whose files are assembled here from pieces."""
         self.sums_up = False
-        """Set by a reader: the file only sums up attempts of other files, so that having none is
+        """Set by a reader: the file only summarizes attempts of other files, so that having none is
         no fault. Its notes give the sums."""
         self.reached = 0
-        """File offset of what was read last, for progress; kept by `walk` and `pieces`, and to be
-        set by readers that seek themselves."""
+        """File offset of the last read, for progress; updated by `walk` and `pieces`, and to be set
+        by readers that seek themselves."""
 
     @contextmanager
     def open(self, path: Path | None = None) -> Iterator[BinaryIO]:
@@ -113,7 +113,7 @@ class Source:
                 yield piece
 
     def records(self, path: Path | None = None) -> Iterator[tuple[str, Any]]:
-        """Yield (name, value) of every record as `pieces` cuts them; the value is a `Broken` where
+        """Yield (name, value) of every record as cut by `pieces`; the value is a `Broken` where
         there is none."""
         for piece in self.pieces(path):
             name = f"record {piece.number}"
@@ -127,7 +127,7 @@ class Source:
             yield name, value
 
     def value(self, raw: bytes) -> Any:
-        """Parse a part as a value; what was forgiven goes to `notes`. Raises Rejected."""
+        """Parse a part as a value; tolerated deviations go to `notes`. Raises Rejected."""
         try:
             return parse(raw, self.notes)
         except NotJson as error:
@@ -168,8 +168,8 @@ class Source:
 
 
 def guarded(make: Callable[[], T], name: str, reader: str = "") -> T | Broken:
-    """Return what `make` gives, or why it cannot: a record of an unexpected shape costs that
-    record. `name` identifies it in the source's own words."""
+    """Return the result of `make`, or why it failed: a record of an unexpected shape affects only
+    itself. `name` identifies it in the source's own terms."""
     try:
         return make()
     except Rejected as error:

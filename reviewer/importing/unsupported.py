@@ -1,8 +1,8 @@
 """Recognize traces of tools that have no reader yet, so that a refusal can name the tool.
 
-Used after every reader has declined. A row lists which members its tool writes; the first that fits
-is meant. Below a named folder such a file is refused too: nothing of a run in it was read. A file
-that holds no run at all is passed over there.
+Used after every reader has declined. A row lists members that a tool writes; the first match is
+used. Below a named folder such a file is refused too, since nothing of its run was read. A file
+that contains no run at all is skipped there.
 """
 
 import re
@@ -18,7 +18,7 @@ from reviewer.importing.pipeline import parquet
 from reviewer.importing.pipeline.split import shape
 
 LINES = 50
-"""Lines that are looked at: session files begin with lines that carry little."""
+"""Lines that are examined: session files begin with lines that say little."""
 
 
 def _tool(head: Head) -> str:
@@ -38,8 +38,8 @@ def _tool(head: Head) -> str:
 
 
 def tool(head: Head) -> str:
-    """Return the name of the tool that wrote a file which starts like this; empty when it is not
-    known. Several readers of one file need it; it is worked out once."""
+    """Return the name of the tool that wrote a file with this start; empty when it is not known.
+    Several readers of one file need it, so it is computed once."""
     return head.once("tool", lambda: _tool(head))
 
 
@@ -57,8 +57,8 @@ _ARTICLE = re.compile("^an? ")
 
 
 def reason(head: Head, inside: bool = False) -> str:
-    """Return the refusal of such a file in one line; empty for any other file, and `inside` a
-    folder for one that may lie beside any run."""
+    """Return the refusal of such a file on one line; empty for any other file, and `inside` a
+    folder for one that may be beside any run."""
     name = tool(head)
     if not name or (inside and (name in _BESIDE_RUNS or _told_beside(head, name))):
         return ""
@@ -69,7 +69,7 @@ def reason(head: Head, inside: bool = False) -> str:
 
 
 def _told_beside(head: Head, name: str) -> bool:
-    """Return whether what a file shows is told by the one beside it that is read."""
+    """Return whether the content of a file is also in the readable file beside it."""
     return name == _SCREEN and head.path.with_name("api_conversation_history.json").is_file()
 
 
@@ -105,12 +105,12 @@ _SUITES = {
     "an OpenAI eval run, which says what is asked": "from-openai-evals",
     "rows of an OpenAI eval, which say what is asked": "from-openai-evals",
 }
-"""What says what is expected and is no trace: the act that makes a suite of it."""
+"""Files with expectations that are no trace: the command that makes a suite from each."""
 _Row = dict[str, Any]
 
 
 def _rows(head: Head) -> Iterator[_Row]:
-    """The first objects of a file: its only value, elements of its array, or its lines."""
+    """Yield the first objects of a file: its only value, elements of its array, or its lines."""
     value = head.value
     if isinstance(value, list):
         yield from (one for one in value[:LINES] if isinstance(one, dict))
@@ -123,7 +123,8 @@ def _rows(head: Head) -> Iterator[_Row]:
 
 
 class _Tool(NamedTuple):
-    """A format by members of one of its objects: `has` all of these, and `also` is true of it."""
+    """A format by members of one of its objects: `has` all of these, and `also` returns True for
+    it."""
 
     name: str
     has: Collection[str]
@@ -142,7 +143,8 @@ def _starts(name: str, *starts: str) -> Callable[[_Row], bool]:
 
 
 def _inside(name: str, *members: str) -> Callable[[_Row], bool]:
-    """Return whether a member is an object, or a list of objects, that has these members."""
+    """Return a function that says whether a member is an object, or a list of objects, with these
+    members."""
 
     def ask(row: _Row) -> bool:
         held = row[name]
@@ -153,7 +155,8 @@ def _inside(name: str, *members: str) -> Callable[[_Row], bool]:
 
 
 def _rpc(*methods: str) -> Callable[[_Row], bool]:
-    """JSON-RPC of one of these methods, bare or within what a logger puts around it."""
+    """Return a function that recognizes JSON-RPC with one of these methods, bare or within a
+    logger's record."""
 
     def ask(row: _Row) -> bool:
         held = row.get("message", row)
@@ -180,7 +183,7 @@ def _part_kind(row: _Row) -> bool:
 
 
 def _sk(row: _Row) -> bool:
-    """A message of Semantic Kernel, or a chat of them."""
+    """Return whether this is a message of Semantic Kernel, or a list of them."""
     held = row.get("messages", row.get("Messages"))
     one = held[0] if isinstance(held, list) and held else row
     return isinstance(one, dict) and any(

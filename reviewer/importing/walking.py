@@ -1,8 +1,8 @@
-"""Walk one large JSON document without holding it: the parts that matter, one at a time.
+"""Walk one large JSON document without holding it: one relevant part at a time.
 
 A document is a container of attempts (`simulations[]`, `samples[]`, spans three levels down).
-`walk` descends only where a pattern leads and hands out every other value whole, as bytes, so
-memory follows the largest part and not the file.
+`walk` descends only where a pattern leads and returns every other value whole, as bytes, so memory
+is bounded by the largest part and not by the file.
 """
 
 import re
@@ -30,8 +30,8 @@ Pattern = tuple[str, ...]
 
 
 class Part(NamedTuple):
-    """One value of a document: its path, its bytes (empty with `problem`), and the file offset
-    behind it."""
+    """One value in a document: its path, its bytes (empty with `problem`), and the file offset
+    after it."""
 
     path: Path
     raw: bytes
@@ -51,10 +51,10 @@ MOST_KEY = 1 << 16
 def walk(handle: BinaryIO, *patterns: Pattern) -> Iterator[Part]:
     """Yield every value of the first document in `handle`, whole, except the containers that lie
     above the end of a pattern: those are entered. `walk(f, ("tasks", EACH), ("simulations", EACH))`
-    gives each task, each simulation, and each other top-level member.
+    yields each task, each simulation, and each other top-level member.
 
     A part that cannot be cut ends the walk with its `problem` set. Raises Unreadable when what
-    follows is no JSON.
+    follows is not JSON.
     """
     start = handle.tell()
     if handle.read(3) != b"\xef\xbb\xbf":
@@ -63,7 +63,7 @@ def walk(handle: BinaryIO, *patterns: Pattern) -> Iterator[Part]:
 
 
 class _Way:
-    """The rest of the patterns at one place: entered while there is any."""
+    """The remaining patterns at one place: the place is entered while there are any."""
 
     def __init__(self, patterns: Iterable[Pattern]) -> None:
         self._patterns = tuple(dict.fromkeys(pattern for pattern in patterns if pattern))
@@ -74,7 +74,7 @@ class _Way:
         return bool(self._patterns)
 
     def to(self, step: str | int) -> "_Way":
-        """Return the rest of the patterns behind one member or element."""
+        """Return the remaining patterns after one member or element."""
         if isinstance(step, int):  # all elements alike
             if self._each is None:
                 self._each = _Way(rest[1:] for rest in self._patterns if rest[0] == EACH)
@@ -89,16 +89,16 @@ class _Way:
 
 @lru_cache(64)
 def _way(patterns: tuple[Pattern, ...]) -> _Way:
-    """Return the way of some patterns: a file of lines is walked a line at a time."""
+    """Return the way for some patterns, cached: a file of lines is walked a line at a time."""
     return _Way(patterns)
 
 
 MOST_KNOWN = 64
-"""Members whose way on is remembered: an object may have millions."""
+"""Most members whose way is cached: an object may have millions."""
 
 
 def _next(cutter: Cutter) -> bytes:
-    """Return the next byte that is not blank, without passing it; empty at the end."""
+    """Return the next byte that is not white space, without passing it; empty at the end."""
     while True:
         byte = cutter.buffer[cutter.at : cutter.at + 1]
         if byte and byte not in _BLANK:
@@ -112,7 +112,7 @@ def _next(cutter: Cutter) -> bytes:
 
 
 class _Inside:
-    """A container that was entered: how it closes, and how many values in it were begun."""
+    """A container that was entered: its closing bracket, and how many values in it were begun."""
 
     def __init__(self, path: Path, way: _Way, closing: bytes) -> None:
         self.path, self.way, self.closing = path, way, closing
@@ -153,15 +153,15 @@ def _walk(cutter: Cutter, way: _Way) -> Iterator[Part]:
 
 
 def _elements(cutter: Cutter, now: _Inside) -> Iterator[Part]:
-    """Yield the elements of an array that was entered, at once where all of it is held and strict
-    JSON: to cut one by itself takes as long as ten. Nothing is passed where it is not."""
+    """Yield the elements of an entered array, at once where all of it is in memory and strict JSON:
+    cutting a single one takes as long as ten. Otherwise nothing is consumed."""
     buffer, start = cutter.buffer, cutter.at - 1
     size = extent(buffer, start)
     if not size or size > QUICK or deep(buffer[start : start + size]):
         return
     for raw in map(bytes, _cut(memoryview(buffer)[start : start + size])):
         found = _BETWEEN.match(buffer, cutter.at)
-        assert found is not None  # it matches nothing too
+        assert found is not None  # the pattern also matches nothing
         cutter.at = found.end() + len(raw)
         now.begun += 1
         yield Part((*now.path, now.begun - 1), raw, "", cutter.place)

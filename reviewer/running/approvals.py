@@ -10,11 +10,11 @@ from reviewer.running.model import Approval, ApprovalRequest, Approver, NobodyAn
 from reviewer.suite.approvals import fitting_rule, ruled_tools
 
 EPISODE, POLICY = "episode", "policy"
-"""Who answers, as a trace names them, when it is not a person."""
+"""Who answers, as named in a trace, when it is not a person."""
 
 
 class Approvals:
-    """The answers to the calls of one attempt. `person` is asked where there is somebody to ask."""
+    """The answers to the calls of one attempt. `person` is asked where somebody is present."""
 
     def __init__(self, task: Task, person: Approver | None) -> None:
         self._task, self._person = task, person
@@ -22,7 +22,7 @@ class Approvals:
 
     async def answer(self, arguments: dict[str, Any], request: ApprovalRequest) -> Approval:
         """Return the answer to a call, of which `request` has masked `arguments`. Raises
-        NobodyAnswered when a rule asks a person and nobody is there."""
+        NobodyAnswered when a rule asks a person and nobody is present."""
         if request.tool not in self._ruled:
             return await self._by_the_run(request)
         fitting = fitting_rule(self._task.episode, request.tool, arguments)
@@ -45,7 +45,7 @@ class Approvals:
 
 
 def told_of(approval: Approval) -> dict[str, Any]:
-    """Return an answer as the trace has it, on its call."""
+    """Return an answer as the trace states it, on its call."""
     told: dict[str, Any] = {
         "status": "granted" if approval.granted else "refused",
         "by": approval.by,

@@ -56,7 +56,7 @@ class _End(NamedTuple):
     why: str = ""
     message: str | None = None
     said: bool = False
-    """Whether `message` is on record already."""
+    """Whether `message` is already recorded."""
 
 
 async def run_attempt(
@@ -64,11 +64,11 @@ async def run_attempt(
 ) -> FinishedAttempt:
     """Carry out one attempt and return its masked record.
 
-    `approver` is the person who answers where a rule of the episode asks one, or the run does, and
-    who plays the user where the episode says so.
-    `adapter` is a candidate of this process that keeps its own time, in place of the one that the
-    manifest names. What it runs is measured before it begins and again when it has ended.
-    Raises Unrunnable, and nothing else, whatever a candidate or a world does.
+    `approver` is the person who answers where a rule of the episode or the run asks one, and who
+    plays the user where the episode says so. `adapter` is a candidate in this process that keeps
+    its own time, in place of the one that the manifest names. The code that runs is measured before
+    it begins and again when it has ended. Raises only Unrunnable, whatever a candidate or a world
+    does.
     """
     first = await _aside(task, begun, task)
     recorder, meter = Recorder(task, first), None
@@ -122,9 +122,9 @@ async def run_attempt(
 
 
 async def _aside(task: Task, measure: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-    """Measure in a thread beside the loop, where programs are to be hashed: that may take a while,
-    and the time of other attempts must not run meanwhile. Another candidate is a few small files,
-    whose digests are remembered: a thread would take longer."""
+    """Measure in a thread beside the loop, where programs have to be hashed: that may take a while,
+    and must not use up the time of other attempts. Any other candidate is a few small files with
+    cached digests, for which a thread would take longer."""
     world = task.episode.simulator or {}
     if task.candidate.runner.get("kind") not in PROGRAMS and not (
         world.get("toolkit") or world.get("server")
@@ -134,7 +134,7 @@ async def _aside(task: Task, measure: Callable[P, T], *args: P.args, **named: P.
 
 
 def lost_attempt(task: Task, why: str) -> FinishedAttempt:
-    """Return the record of an attempt whose workers were lost again and again: it ended by
+    """Return the record of an attempt whose workers were lost repeatedly: it ended by
     `infrastructure_error`, and neither passed nor failed."""
     recorder = Recorder(task)
     recorder.error(why)
@@ -251,8 +251,8 @@ async def _next_turn(
     heard: Sequence[Observation] | str | None,
 ) -> Turn | None:
     """Return the candidate's next turn, counted; None when it is cut off by its time budget.
-    `heard` is what it gets: answers to its calls, or what the user says; nothing, but the brief, at
-    the beginning."""
+    `heard` is its input: answers to its calls, or what the user says; nothing but the brief at the
+    beginning."""
     since, waited_ms, left = meter.elapsed_ms(), adapter.waited_ms(), broker.time_left_ms()
     if heard is None:
         told = adapter.begin(broker.brief())

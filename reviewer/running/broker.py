@@ -1,9 +1,11 @@
-"""The broker of a candidate's calls: authority, limits, arguments and evidence are kept outside it.
+"""The broker of a candidate's calls: authority, limits, arguments and evidence are outside the
+candidate.
 
-A call is a step and is recorded, whatever its outcome. What the contract does not allow reaches the
-world only where the episode has it carried out (`on_forbidden`), and is denied in the words for a
-tool that does not exist; arguments that the tool's JSON Schema refuses never do. A schema is whole
-in the suite: it may refer to its own parts (`#/…`), and nothing is ever fetched for it.
+A call is a step and is recorded, whatever its outcome. A call that the contract does not allow
+reaches the world only where the episode has it carried out (`on_forbidden`), and is denied in the
+words for a nonexistent tool; a call whose arguments the tool's JSON Schema refuses never does. A
+schema is complete in the suite: it may refer to its own parts (`#/…`), and nothing is ever fetched
+for it.
 """
 
 import json
@@ -36,8 +38,8 @@ from reviewer.trace.record import Status
 from reviewer.trace.safetext import cap, visible_line
 
 MOST_CALLS = 128
-"""Calls that one turn may make, whatever kind of candidate makes them. The others are refused, and
-end the attempt."""
+"""Most calls of one turn, whatever kind of candidate makes them. Further ones are refused, and end
+the attempt."""
 
 
 class Broker:
@@ -45,7 +47,7 @@ class Broker:
 
     `ended` is why the attempt may not go on, once a limit is met (`max_steps`, `max_cost`,
     `max_latency`, `retry_budget`); every call from then on is denied. Raises Unrunnable for a tool
-    whose parameters are no JSON Schema, and for one that the toolset lists and a toolkit lacks,
+    whose parameters are not a JSON Schema, and for one that the toolset lists and a toolkit lacks,
     `file` being the episode's.
     """
 
@@ -96,9 +98,9 @@ class Broker:
         return observations
 
     def refuse_excess(self, calls: Sequence[Call]) -> None:
-        """Record a turn's calls beyond MOST_CALLS as denied: the first of each tool, so that what
-        was tried is seen and the record does not grow with them. Tools that were offered come
-        first, and no more than MOST_CALLS are recorded."""
+        """Record a turn's calls beyond MOST_CALLS as denied: the first of each tool, so that every
+        tried tool is recorded while the record stays small. Offered tools come first, and at most
+        MOST_CALLS are recorded."""
         first: dict[str, Call] = {}
         for call in calls:
             first.setdefault(call.tool, call)
@@ -131,7 +133,7 @@ class Broker:
         faulty = self._parameters.problem(call.tool, call.arguments)
         if faulty is not None:
             return self._refuse(call, "error", faulty)
-        # A copy, since the candidate may still hold and change the values of its call.
+        # A copy, since the candidate may keep and change the values of its call.
         call = call._replace(arguments=copied(call.arguments))
         since = self._meter.elapsed_ms()
         if call.tool not in self._task.episode.tools.approvals:
@@ -155,7 +157,7 @@ class Broker:
 
     async def _ask(self, call: Call) -> tuple[Approval, bool]:
         """Return the answer to a call, and whether it came while the attempt had time. Raises
-        NobodyAnswered, with the call on record."""
+        NobodyAnswered, with the call recorded."""
         arguments = self._recorder.mask.masked(call.arguments)
         request = ApprovalRequest(self._task.slot, self._recorder.next_seq, call.tool, arguments)
         since = self._meter.clock.now_ms()
@@ -172,8 +174,8 @@ class Broker:
         return approval, left is None or approval.delay_ms <= left
 
     async def _let_pass(self, delay: float) -> None:
-        """Wait, up to one millisecond more than the attempt has left, so that one that runs out of
-        time exceeds its limit."""
+        """Wait, up to one millisecond more than the attempt has left, so that an attempt that runs
+        out of time exceeds its limit."""
         left = self.time_left_ms()
         await self._meter.clock.let_pass(delay if left is None else min(delay, left + 1))
 
@@ -195,7 +197,7 @@ class Broker:
             try:
                 state = await self._told(answer.read_state)
             except WorldBroke as error:
-                broke = error  # once the call is on record
+                broke = error  # raised once the call is recorded
         self._recorder.call(
             call.tool,
             call.arguments,
@@ -214,7 +216,7 @@ class Broker:
     async def _told(
         self, read_state: Callable[[], Awaitable[dict[str, Any] | None]]
     ) -> dict[str, Any] | None:
-        """Return the state that a call led to. The time that its reading takes is left out."""
+        """Return the state after a call. The time for reading it does not count."""
         before = self._meter.elapsed_ms()
         try:
             return await read_state()
@@ -242,7 +244,7 @@ class Broker:
         return Observation(call.call_id, call.tool, status, content)
 
     def _count_timeout(self, call: Call, status: Status) -> None:
-        """Count timeouts in a row of the same call, as the timeout gate counts them."""
+        """Count consecutive timeouts of the same call, as the timeout gate counts them."""
         if status not in ("timeout", "ok") or (status == "ok" and not self._streaks):
             return
         recorded = self._recorder.mask.masked(call.arguments)
@@ -298,8 +300,8 @@ class Parameters:
 
 @ByContent
 def _compiled(schema: Any) -> Any:
-    """Return a validator that fetches nothing. Raise ValueError for what is no JSON Schema, and for
-    one that refers to what is not in it."""
+    """Return a validator that fetches nothing. Raise ValueError for a value that is not a JSON
+    Schema, and for one that refers to parts outside it."""
     for reference in _references(schema):
         if not reference.startswith("#"):
             raise ValueError(f"refers to `{reference}`: copy what it names into `$defs`")
@@ -334,7 +336,8 @@ def _references(schema: Any) -> Iterator[str]:
 
 
 def _unfit(arguments: dict[str, Any]) -> str | None:
-    """Return why JSON cannot carry these arguments, whatever the schema says; None when it can."""
+    """Return why JSON cannot represent these arguments, whatever the schema says; None when it
+    can."""
     level: list[Any] = [arguments]
     for _ in range(MAX_DEPTH):
         below: list[Any] = []

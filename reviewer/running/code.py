@@ -1,10 +1,11 @@
-"""Measure a candidate's code: the files that can act in an attempt, read from the disk as they are
-now.
+"""Measure a candidate's code: the files that can act in an attempt, read from the disk in their
+present state.
 
-A scripted candidate is its script, and one behind an endpoint the prompts that it is sent: their
-manifest names each with its digest. A program can read, and so can run, all of the suite's
-`candidates/` but what belongs to other candidates, so all of that is its code, caches left out;
-and what its manifest names outside (`outside`), caches included, since those are not closed to it.
+For a scripted candidate this is its script, and for one behind an endpoint the prompts that it is
+sent: their manifest names each with its digest. A program can read, and so can run, all of the
+suite's `candidates/` except what belongs to other candidates, so all of that is its code, without
+caches; and what its manifest names outside (`outside`), including caches, since those are not
+hidden from it.
 """
 
 import hashlib
@@ -32,9 +33,9 @@ _SETTLED_S = 2.0
 
 
 class MeasuredCode(NamedTuple):
-    """The code as it lies on the disk. `pinned` says whether the manifest names the digest of all
-    of it. `state` changes whenever a file of a program is written or put in place of another, the
-    same content included; of data, which is read once and checked as it is read, it is ""."""
+    """The code on the disk. `pinned` says whether the manifest names the digest of all of it.
+    `state` changes whenever a file of a program is written or replaced, even with the same content;
+    for data, which is read once and checked then, it is ""."""
 
     sha256: str
     files: tuple[CodeFile, ...]
@@ -60,8 +61,8 @@ def measured_code(candidate: Candidate, folder: Path) -> MeasuredCode:
 
 def caches_of(candidate: Candidate, folder: Path) -> tuple[Path, ...]:
     """Return the caches beside a candidate's code. They are not measured, so no program may read
-    them: Python would run what a prepared one holds in place of the source. Raises Unrunnable as
-    `measured_code`."""
+    them: Python would run the content of a manipulated one instead of the source. Raises Unrunnable
+    as `measured_code`."""
     base = Path(os.path.abspath(folder / CANDIDATES))
     reading = _Reading(candidate, folder, base)
     for _ in reading.places():
@@ -70,8 +71,8 @@ def caches_of(candidate: Candidate, folder: Path) -> tuple[Path, ...]:
 
 
 def pinned_code(candidate: Candidate, folder: Path, code: MeasuredCode) -> MeasuredCode:
-    """Return the measured code, unless the manifest names another one in `code_sha256`: then raise
-    Unrunnable."""
+    """Return the measured code, unless the manifest names another digest in `code_sha256`: then
+    raise Unrunnable."""
     wanted = candidate.runner.get("code_sha256")
     if wanted and wanted != code.sha256:
         raise Unrunnable(
@@ -97,12 +98,12 @@ _digest = lru_cache(64)(code_digest)
 
 @lru_cache(1024)
 def _relative(path: Path, base: Path) -> str:
-    """Return a path as seen from `base`, which is absolute."""
+    """Return a path relative to `base`, which is absolute."""
     return os.path.relpath(os.path.abspath(path), base).replace(os.sep, "/")
 
 
 class _Reading:
-    """One reading of a candidate's files. `caches` are those that were passed by."""
+    """One reading of a candidate's files. `caches` are those that were skipped."""
 
     def __init__(self, candidate: Candidate, folder: Path, base: Path) -> None:
         self._candidate, self._folder, self._base = candidate, folder, base
@@ -146,8 +147,9 @@ class _Reading:
                 yield f"{name}/{_relative(path, place)}", path
 
     def _inside(self) -> Iterator[tuple[str, Path]]:
-        """Yield what is in `candidates/` and not another candidate's, but for the manifest, which
-        the decision names by a digest of its own; and the script, wherever it is."""
+        """Yield everything in `candidates/` that does not belong to another candidate, except
+        the manifest, which the decision names by a digest of its own; and the script, wherever
+        it is."""
         if self._base.is_dir():
             left_out = set(of_others(self._folder, self._candidate))
             left_out.add(self._base / f"{self._candidate.candidate_id}.json")
@@ -161,14 +163,14 @@ class _Reading:
         self, folder: Path, left_out: set[Path], within: tuple[str, ...], installed: bool = False
     ) -> Iterator[Path]:
         try:
-            if folder != self._base:  # there others write manifests of theirs while this one runs
+            if folder != self._base:  # there others write their manifests while this candidate runs
                 self._note(folder, folder.stat())
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except OSError as error:
             raise self._unreadable(folder, error.strerror) from None
         for entry in entries:
             path, real = folder / entry.name, os.path.realpath(folder / entry.name)
-            # What is left out is closed to the program. Outside, where a link may lead, nothing is.
+            # Skipped files are hidden from the program. Outside, where a link may lead, none are.
             cache, closed = entry.name in CACHES, real.startswith(self._real + os.sep)
             if cache and closed:
                 self.caches.append(path)
@@ -224,18 +226,17 @@ _MOST_REMEMBERED = 50_000
 
 
 def remembered_sha256(found: os.stat_result) -> str | None:
-    """Return the digest of a file's content that was read before, for a file that has not changed
-    since: same inode, size and times, the last of which is long enough ago that no later write can
-    have left them as they are."""
+    """Return the cached digest of a file's content, for a file that has not changed since: same
+    inode, size and times, the last of which is so old that no later write can have kept them."""
     return _digests.get(_version(found))
 
 
 def file_sha256(path: Path, found: os.stat_result) -> str:
-    """Return the digest of a file's content, or the one remembered. Raises OSError."""
+    """Return the digest of a file's content, possibly cached. Raises OSError."""
     known = remembered_sha256(found)
     if known is not None:
         return known
-    # Not blocking, should a pipe have come into the file's place meanwhile.
+    # Not blocking, should the file have been replaced by a pipe meanwhile.
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as handle:
         found = os.fstat(handle.fileno())
         digest = file_digest(handle, "sha256").hexdigest()

@@ -1,10 +1,10 @@
-"""The engine of a run: which attempts it makes, how a person steers it, and the loop that carries
+"""The engine of a run: which attempts it makes, how a person controls it, and the loop that carries
 them out.
 
-A run makes the next attempts of every episode, or those that are missing, ordered by number and
-then by the suite's order of episodes, so that complete sets come first. As many run at a time as
-there are places. An attempt whose worker is lost is run again. Nothing here knows where attempts
-run, or what their records are used for.
+A run makes the next attempts of every episode, or the missing ones, ordered by number and then by
+the suite's order of episodes, so that complete sets come first. As many run at a time as there are
+places. An attempt whose worker is lost is run again. This module does not know where attempts run,
+or what their records are used for.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from reviewer.running.attempt import lost_attempt
 from reviewer.running.model import Executor, FinishedAttempt, LostAttempt, Slot, Task
 
 MadeAttempts = Mapping[str, Mapping[int, bool]]
-"""Episode id → attempts that hold a trace, each with whether infrastructure took it."""
+"""Episode id → attempts that have a trace, each with whether infrastructure ended it."""
 
 
 class Place(NamedTuple):
@@ -30,7 +30,7 @@ class Place(NamedTuple):
 
 
 def next_places(episodes: Sequence[str], made: MadeAttempts, attempts: int) -> list[Place]:
-    """`attempts` more of every episode, numbered on from the last one made."""
+    """Return `attempts` more of every episode, numbered on from the last one made."""
     places = [
         Place(episode, last + n)
         for episode in episodes
@@ -47,9 +47,9 @@ def missing_places(
     last: Mapping[str, int],
     mine: Callable[[str, int], bool] = lambda episode_id, attempt: True,
 ) -> list[Place]:
-    """Return the attempts of every episode, 1 to its `last`, that hold no trace; and for each
-    attempt within the plan that infrastructure took, one beyond, unless one beyond makes it good
-    already. Of a shard, only attempts that are `mine` are looked at and chosen."""
+    """Return the attempts of every episode, 1 to its `last`, that have no trace; and for each
+    attempt within the plan that infrastructure ended, one beyond the plan, unless one beyond
+    already makes up for it. For a shard, only attempts that are `mine` are considered."""
     places: list[Place] = []
     for episode in episodes:
         held = {n: taken for n, taken in made.get(episode, {}).items() if mine(episode, n)}
@@ -81,11 +81,11 @@ ControlState = Literal["open", "paused", "stopping", "abandoned"]
 
 
 class Control:
-    """The control by which a person steers a run. Thread-safe; each step may be requested at any
-    time.
+    """The control through which a person controls a run. Thread-safe; each step may be requested at
+    any time.
 
-    `open` begins new attempts, `paused` begins none for now, `stopping` none any more, and
-    `abandoned` also kills those that run. There is no way back from the last two.
+    `open` starts new attempts, `paused` starts none for now, `stopping` none any more, and
+    `abandoned` also kills the running ones. There is no way back from the last two.
     """
 
     def __init__(self) -> None:
@@ -104,11 +104,11 @@ class Control:
         self._move("open", "paused")
 
     def stop(self) -> None:
-        """Begin no new attempt; those that run finish."""
+        """Start no new attempt; running ones finish."""
         self._move("stopping", "open", "paused")
 
     def abandon(self) -> None:
-        """Kill the attempts that run."""
+        """Kill the running attempts."""
         self._move("abandoned", "open", "paused", "stopping")
 
     def _move(self, to: ControlState, *whence: ControlState) -> None:
@@ -123,7 +123,7 @@ class Control:
 
     @contextmanager
     def listening(self) -> Iterator[asyncio.Event]:
-        """An event of this thread's loop that is set on every change, for one listener."""
+        """Yield an event of this thread's loop that is set on every change, for one listener."""
         changed = asyncio.Event()
         with self._lock:
             self._listener = (asyncio.get_running_loop(), changed)
@@ -135,11 +135,11 @@ class Control:
 
 
 MOST_AGAIN = 3
-"""Times that one attempt is run again after its worker was lost."""
+"""How often one attempt is run again after its worker was lost."""
 
 
 class Events(NamedTuple):
-    """Callbacks of a run. `finished` may wait, and holds the run up meanwhile."""
+    """Callbacks of a run. `finished` may wait, and delays the run meanwhile."""
 
     started: Callable[[Slot], None]
     lost: Callable[[Slot], None]
@@ -196,11 +196,11 @@ class _Run:
             for task in (steered, self._placing, self._collecting):
                 await _cancelled(task)
                 if task is not None and not task.cancelled():
-                    task.exception()  # looked at: the run ends by another
+                    task.exception()  # retrieved: the run ends with another exception
 
     async def _arranged(self, changed: asyncio.Event) -> bool:
-        """Begin what may begin now and take back what may not; False when there is nothing left
-        to wait for."""
+        """Start what may start now and take back what may not; return False when there is nothing
+        left to wait for."""
         state = self._control.state
         if state == "abandoned":
             return False
@@ -218,7 +218,7 @@ class _Run:
         return state == "paused" and bool(self._waiting)
 
     async def _place(self, changed: asyncio.Event) -> None:
-        """Give waiting attempts a place: as many together as find one free."""
+        """Give waiting attempts a place: as many together as there are free places."""
         while self._waiting:
             room = await self._executor.room()
             batch = [self._waiting.popleft() for _ in range(min(room, len(self._waiting)))]
@@ -245,7 +245,7 @@ class _Run:
 
 
 async def _cancelled(task: "asyncio.Future[Any] | None") -> None:
-    """Cancel the task and wait until it has ended; its caller looks at its exception."""
+    """Cancel the task and wait until it has ended; the caller handles its exception."""
     if task is not None and not task.done():
         task.cancel()
         await asyncio.wait({task})

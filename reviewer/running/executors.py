@@ -37,8 +37,8 @@ from reviewer.running.worker import (
 
 
 class Places:
-    """A number of places for attempts. One that has ended keeps its place until it is collected, so
-    that the collecting side cannot fall behind."""
+    """A number of places for attempts. An attempt that has ended keeps its place until it is
+    collected, so that the collecting side cannot fall behind."""
 
     def __init__(self, count: int, approver: Approver | None) -> None:
         self._count, self._held = count, 0
@@ -56,7 +56,7 @@ class Places:
         return self._count - self._held
 
     def fail(self, why: str) -> None:
-        """Let nothing go on: a caller that waits for a place or a result is told why."""
+        """Stop everything: a caller that waits for a place or a result gets the reason."""
         if self._failure is None:
             self._failure = Unrunnable(why)
             self._ended.put_nowait(self._failure)
@@ -100,7 +100,7 @@ class LocalExecutor(Places):
 
 
 class Remote(ABC):
-    """A worker as the collector knows it: its attempts, and those that wait for an approval."""
+    """A worker for the collector: its attempts, and those that wait for an approval."""
 
     def __init__(self) -> None:
         self.tasks: dict[int, Task] = {}
@@ -109,10 +109,10 @@ class Remote(ABC):
 
     @abstractmethod
     def send(self, messages: Sequence[ToWorker]) -> None:
-        """Send these, in their order. A worker that is gone is reported by the listener."""
+        """Send these messages in order. The listener reports a worker that is gone."""
 
     def begin(self, tasks: dict[int, Task]) -> None:
-        """Have attempts run, by their numbers; an episode is sent before the first of its attempts
+        """Start attempts, by their numbers; an episode is sent before the first of its attempts
         where this worker does not have it."""
         self.tasks |= tasks
         messages: list[ToWorker] = []
@@ -126,7 +126,8 @@ class Remote(ABC):
 
 
 class WorkersExecutor(Places):
-    """Attempts in workers: what each says is heard here, and what a lost one ran is given back."""
+    """Attempts in workers: their messages are received here, and the attempts of a lost one are
+    given back."""
 
     def heard(self, worker: Remote, message: FromWorker) -> None:
         if isinstance(message, ResultMessage):
@@ -149,7 +150,7 @@ class WorkersExecutor(Places):
         worker.send([AnswerMessage(asked.number, approval)])
 
     def give_back(self, worker: Remote, why: str) -> None:
-        """Give back what a worker ran that is gone."""
+        """Give back the attempts of a worker that is gone."""
         for asking in worker.asking.values():
             asking.cancel()
         for task in worker.tasks.values():
@@ -173,7 +174,7 @@ async def _serve(connection: "Connection[Any, Any]", attempt: Attempt) -> None:
             connection.send(message)
 
     def listen() -> None:
-        """Read all the time, so that a sender never waits for this worker."""
+        """Read continuously, so that a sender never waits for this worker."""
         while True:
             try:
                 message: ToWorker = connection.recv()
@@ -186,7 +187,7 @@ async def _serve(connection: "Connection[Any, Any]", attempt: Attempt) -> None:
     threading.Thread(target=listen, daemon=True).start()
     async with kept_connections():
         await Worker(attempt, send).serve(inbox)
-        os._exit(0)  # threads and handles left over must not keep the process alive
+        os._exit(0)  # remaining threads and handles must not keep the process alive
 
 
 class _Process(Remote):
@@ -210,7 +211,7 @@ class _Process(Remote):
 class ProcessExecutor(WorkersExecutor):
     """Up to `jobs` attempts at a time, spread over `workers` processes.
 
-    A worker that dies gives its attempts back as Lost, and the next attempt starts another.
+    A worker that dies gives its attempts back as Lost, and the next attempt starts another worker.
     """
 
     def __init__(
@@ -261,7 +262,7 @@ class ProcessExecutor(WorkersExecutor):
 
     async def close(self, abandon: bool = False) -> None:
         """End every worker. Each has a moment to close its environments, then it is killed;
-        attempts still run only when the run is abandoned."""
+        attempts are still running only when the run is abandoned."""
         workers = list(self._workers)
         for worker in workers:
             worker.send([StopMessage()])
@@ -269,7 +270,7 @@ class ProcessExecutor(WorkersExecutor):
 
 
 def _alike(one: Task, other: Task) -> bool:
-    """Return whether two tasks are of the very same values but for their slots."""
+    """Return whether two tasks have the same values except for their slots."""
     return all(
         field == "slot" or getattr(one, field) is getattr(other, field)
         for field in Task.__struct_fields__

@@ -1,5 +1,5 @@
 """The interpreter of a Python candidate: reviewer's own, or the one that its manifest names, with
-the distributions that are installed for it. Nothing of it is run here."""
+the distributions that are installed for it. None of its code is run here."""
 
 import os
 import sys
@@ -43,10 +43,10 @@ def sites(home: Path) -> list[Path]:
 
 
 def installed(candidate: Candidate, home: Path) -> Iterator[tuple[str, Path]]:
-    """Yield, by name, the files that say what is installed in an environment: the record of each
-    distribution, which has the digest of every file of it; paths that are added; modules beside
-    them, one of which (`sitecustomize`) is run at every start; which Python it is of; and what is
-    named as the interpreter, where that is a script."""
+    """Yield, by name, the files that define what is installed in an environment: the record of each
+    distribution, which has the digest of every file of it; added paths; modules beside them, one of
+    which (`sitecustomize`) is run at every start; its Python version; and what is named as the
+    interpreter, where that is a script."""
     if (home / "pyvenv.cfg").is_file():
         yield "python/pyvenv.cfg", home / "pyvenv.cfg"
     for site in sites(home):

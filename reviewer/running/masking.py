@@ -1,7 +1,7 @@
-"""Masking of values that a candidate or a world wrote: plain JSON, no identifier, no secret.
+"""Mask values that a candidate or a world wrote: plain JSON, no identifier, no secret.
 
-Everything passes here before it becomes bytes, so nothing raw can reach a record, a log or a
-screen. Any value is accepted; what JSON cannot carry is replaced by a description.
+Everything passes through here before it becomes bytes, so that nothing raw can reach a record, a
+log or a screen. Any value is accepted; one that JSON cannot represent is replaced by a description.
 """
 
 import json
@@ -19,10 +19,10 @@ from reviewer.trace.rules import Rules
 from reviewer.trace.safetext import cap, visible_line
 
 MAX_DEPTH = 48
-"""Objects and lists inside one another; beyond it a record would be nested too deep to be read."""
+"""Most objects and lists inside one another; a record nested more deeply could not be read."""
 
 LARGEST = 1024 * 1024
-"""Bytes of JSON of one observation, message or set of arguments; the rest is cut off, with a
+"""Most bytes of JSON of one observation, message or set of arguments; the rest is cut off, with a
 note."""
 
 SECRET = "[secret]"
@@ -39,8 +39,8 @@ def secrets_of(
     candidate: Candidate, environment: Mapping[str, str] = os.environ
 ) -> tuple[str, ...]:
     """Return the secret values that this candidate's run knows: that of `api_key_env`, and of each
-    further variable whose name sounds like one. Longest first; very short ones are left out, since
-    their characters occur everywhere."""
+    further variable whose name sounds like a secret. Longest first; very short ones are left out,
+    since their characters occur everywhere."""
     runner = candidate.runner
     names = [name for name in runner.get("environment") or () if _SECRET_NAME.search(name)]
     if runner.get("api_key_env"):
@@ -50,9 +50,9 @@ def secrets_of(
 
 
 class Mask:
-    """The suite's redaction rules and the run's secrets, ready to use. `hits` counts what was
-    masked so far by `counted`. A record that is still to be judged (`judged_later`) is masked by
-    the detectors that judge; what an added one finds is masked when it is kept."""
+    """The suite's redaction rules and the run's secrets, ready to use. `hits` counts what `counted`
+    has masked so far. A record that is still to be judged (`judged_later`) is masked only by the
+    detectors that judge; findings of an added one are masked when it is stored."""
 
     def __init__(
         self, rules: RedactionRules, secrets: Sequence[str] = (), *, judged_later: bool = False
@@ -64,7 +64,7 @@ class Mask:
         self.hits = 0
 
     def counted(self, value: Any) -> tuple[Any, bytes]:
-        """Mask as `masked` does, and count what was masked. Return it also as `dumped`."""
+        """Mask as `masked` does, and count what was masked. Also return the result as `dumped`."""
         self._replaced = 0
         plain = self._plain(value, 0)
         self.hits += self._replaced
@@ -76,7 +76,7 @@ class Mask:
         return masked, dumped(masked)
 
     def places(self, value: Any, root: str) -> list[str]:
-        """Return where a value holds what judges, identifiers and secrets of the run; paths start
+        """Return where a value contains identifiers that judge, or secrets of the run; paths start
         with `root`, without it they are those inside an object."""
         self._replaced = 0
         plain = self._plain(value, 0)
@@ -90,7 +90,7 @@ class Mask:
         return self._mask(self._plain(value, 0))
 
     def fitted(self, safe: Any) -> Any:
-        """Return a masked value no larger than LARGEST: one that is becomes the beginning of its
+        """Return a masked value no larger than LARGEST: a larger one becomes the beginning of its
         text."""
         text = safe if isinstance(safe, str) else dumped(safe).decode()
         data = text.encode()
@@ -98,11 +98,11 @@ class Mask:
             return safe
         kept = data[:LARGEST].decode("utf-8", "ignore")
         note = f"… [cut here: {len(data) - LARGEST:,} of {len(data):,} bytes left out]"
-        # A cut may leave digits that look like an identifier which the whole was not.
+        # Cutting may leave digits that look like an identifier, unlike the whole.
         return str(self._mask(kept)) + note
 
     def line(self, text: str) -> str:
-        """Return text from outside for a message of ours: one line, short, inert, masked."""
+        """Return foreign text for a message of reviewer: one line, short, inert, masked."""
         safe = self._redactor.masked(self._text(text[: 8 * _LONGEST_LINE]))
         return cap(visible_line(safe), _LONGEST_LINE)
 
@@ -143,7 +143,7 @@ class Mask:
 
 
 def dumped(value: Any) -> bytes:
-    """Compact JSON in UTF-8, members in their order."""
+    """Return compact JSON in UTF-8, members in their order."""
     return _encoder.encode(value).encode()
 
 

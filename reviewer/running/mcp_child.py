@@ -1,8 +1,8 @@
 """Runs an agent that speaks MCP, and serves it the tools of one attempt. Standard library only.
 
-JSON lines on standard input and output, as every program of a candidate has them: each `tools/call`
-is a line of ours, in the order of arrival, and the agent's own output is in the last one. Nothing
-here decides on a call. The agent reaches us through pipes in its folder (`mcp_relay.py`), or over
+JSON lines on standard input and output, as for every program of a candidate: each `tools/call` is a
+line to reviewer, in the order of arrival, and the agent's own output is in the last one. Nothing
+here decides on a call. The agent connects through pipes in its folder (`mcp_relay.py`), or over
 HTTP on loopback with a token.
 """
 
@@ -39,8 +39,8 @@ class Fault(Exception):
 
 
 class Channel:
-    """Our end of the pipes to reviewer. Calls go through one after another, and the last line is
-    the last thing that this process does."""
+    """This process's end of the pipes to reviewer. Calls go through one after another, and the last
+    line is the last thing that this process does."""
 
     def __init__(self) -> None:
         self._input = os.fdopen(os.dup(0), "rb")
@@ -68,11 +68,11 @@ class Channel:
         return observation
 
     def busy(self) -> bool:
-        """Return whether a call is under way."""
+        """Return whether a call is in progress."""
         return self._lock.locked()
 
     def end(self, **line: Any) -> NoReturn:
-        """Send the last line, once the call under way is answered, and leave."""
+        """Send the last line, once the call in progress is answered, and exit."""
         with self._lock:
             self._tell(line)
             os._exit(0)
@@ -92,7 +92,7 @@ class Served:
 
     def answer(self, data: bytes, where: str) -> Any:
         """Return the answer to a message (a batch has a list), None where it has none. Raise Fault
-        for what is no message."""
+        for an invalid message."""
         said = parsed(data, where)
         self.reached = True
         if not isinstance(said, list):
@@ -106,7 +106,7 @@ class Served:
             raise Fault(f"{where}: is no message of JSON-RPC 2.0")
         method, number = said.get("method"), said.get("id")
         if method is None:
-            return None  # an answer, and nothing was asked
+            return None  # an answer, although nothing was asked
         if not isinstance(method, str):
             raise Fault(f"{where}: $.method: must be a text")
         if number is not None and not (isinstance(number, str) or type(number) is int):
@@ -158,8 +158,7 @@ def _error(code: int, message: str) -> dict[str, Any]:
 
 
 def parsed(data: bytes, where: str) -> Any:
-    """Return the value of a message. Raise Fault for what is no JSON, or may be read in two
-    ways."""
+    """Return the value of a message. Raise Fault for one that is not JSON, or is ambiguous."""
 
     def pairs(members: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(members)
@@ -178,14 +177,14 @@ def parsed(data: bytes, where: str) -> Any:
 
 
 def close_to_others() -> None:
-    """Let no process into this one's pipes and memory: the agent has its user id, and would write
-    lines to reviewer in our name."""
+    """Prevent other processes from reading this one's pipes and memory: the agent has its user id,
+    and could write lines to reviewer in its name."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_DUMPABLE, 0, 0, 0, 0)
 
 
 class Attempt:
-    """The agent at work, and the doors to its tools."""
+    """The running agent, and the connections to its tools."""
 
     def __init__(self) -> None:
         close_to_others()
@@ -236,8 +235,8 @@ class Attempt:
         self._channel.end(type="final", message=self._output.decode("utf-8", "replace"))
 
     def _drain(self, more: Callable[[], bool]) -> None:
-        """Wait for what the agent sent before it ended, which is still on its way: all calls of
-        it, however long they take. What it left running may hold a pipe open for ever."""
+        """Wait for messages that the agent sent before it ended: all its calls, however long they
+        take. Processes that it left running may keep a pipe open forever."""
         until = time.monotonic() + _DRAIN_S
         while more() and time.monotonic() < until:
             if self._channel.busy():
@@ -301,7 +300,7 @@ class Attempt:
     def _stdio(self) -> dict[str, str]:
         door = os.path.join(self._folder, "door")
         os.mkfifo(door, 0o600)
-        # Also for writing, so that it never ends.
+        # Opened also for writing, so that reading never ends.
         self._spawn(self._open_door, os.fdopen(os.open(door, os.O_RDWR), "rb", buffering=0))
         command = os.path.join(self._folder, "relay")
         with open(command, "w", encoding="utf-8") as file:
@@ -330,7 +329,7 @@ class Attempt:
                     continue
                 told = self._served.answer(data, where)
                 if told is not None:
-                    # Nobody may be there to read, and what was sent meanwhile counts all the same.
+                    # Nobody may be reading, and what was sent meanwhile counts all the same.
                     with contextlib.suppress(OSError):
                         _send(down, json.dumps(told).encode() + b"\n")
 

@@ -1,8 +1,8 @@
-"""The command that an agent starts as its MCP server: it carries bytes to the attempt and back.
+"""The command that an agent starts as its MCP server: it copies bytes to the attempt and back.
 Standard library only.
 
 `mcp_relay.py FOLDER`: a pair of pipes of its own in FOLDER, whose name it writes to FOLDER/door. A
-candidate can make no Unix socket, and needs no network for pipes.
+candidate can create no Unix socket, and needs no network for pipes.
 """
 
 import os

@@ -37,8 +37,8 @@ class Begun(NamedTuple):
 
 
 def begun(task: Task) -> Begun:
-    """Measure what the attempt is about to run. Raises Unrunnable for code that cannot be read, and
-    for another than the manifest pins; nothing else, whatever the episode and the manifest say."""
+    """Measure what the attempt is about to run. Raises only Unrunnable, for code that cannot be
+    read or differs from the code that the manifest pins."""
     candidate, folder = task.candidate, Path(task.folder)
     code = pinned_code(candidate, folder, measured_code(candidate, folder))
     kind = candidate.runner.get("kind")
@@ -59,7 +59,7 @@ def begun(task: Task) -> Begun:
 @ByContent
 def _simulator(simulator: Any) -> str | None:
     """Return the digest of an episode's simulator; None for one without a canonical form, such as
-    one with an integer that JSON cannot carry everywhere."""
+    one with an integer outside the range of JSON."""
     try:
         return sha256_hex(canonical_bytes(simulator, "simulator"))
     except ContractError:
@@ -67,8 +67,8 @@ def _simulator(simulator: Any) -> str | None:
 
 
 def changed_code(task: Task, first: Begun) -> str | None:
-    """Return what has become of the code when the attempt has ended: None for the same, the digest
-    of another, UNREADABLE, or REWRITTEN when its files were written in between."""
+    """Return the change of the code at the end of the attempt: None for unchanged, the digest of
+    changed code, UNREADABLE, or REWRITTEN when its files were written in between."""
     try:
         again = measured_code(task.candidate, Path(task.folder))
     except Unrunnable:
@@ -81,8 +81,8 @@ def changed_code(task: Task, first: Begun) -> str | None:
 def ended(
     task: Task, begun: Begun, changed_to: str | None, answered: Iterable[Answered]
 ) -> dict[str, Any]:
-    """Return the measurement of an attempt that has ended, as its record has it; `changed_to` is
-    what `changed_code` found."""
+    """Return the measurement of an attempt that has ended, in the form for its record; `changed_to`
+    is the result of `changed_code`."""
     return {
         "schema": RAN_SCHEMA,
         "kind": task.candidate.runner.get("kind"),
@@ -99,8 +99,8 @@ def ended(
 
 
 def stored_form(ran: dict[str, Any]) -> bytes:
-    """Return a measurement as the store keeps it, once for all attempts that it is of: RFC 8785
-    JSON, without the simulator, which is the episode's."""
+    """Return a measurement as the store keeps it, once for all attempts that share it: RFC 8785
+    JSON, without the simulator, which belongs to the episode."""
     return _canonical({name: ran[name] for name in ran if name != "simulator"})
 
 
@@ -138,8 +138,8 @@ def _digest_of(path: Path) -> str | None:
 
 
 def _programs_of_world(simulator: Mapping[str, Any], folder: Path) -> str | None:
-    """Return the digest of what is behind the tools, which is under the lock: the Python files of
-    the suite's toolkits, or every file of its server."""
+    """Return the digest of the programs behind the tools, which are under the lock: the Python
+    files of the suite's toolkits, or every file of its server."""
     if simulator.get("server"):
         found: Iterator[Path] = (path for path in (folder / SERVER).rglob("*") if path.is_file())
     elif simulator.get("toolkit"):

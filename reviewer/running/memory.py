@@ -1,6 +1,5 @@
 """Results that the attempts of a run share: computed once for each JSON value, and looked up by its
-content. Also copies of JSON values.
-"""
+content. Also copies of JSON values."""
 
 import copy
 from collections.abc import Callable
@@ -13,8 +12,8 @@ _MOST = 4096
 
 
 class ByContent(Generic[T]):
-    """A function of a JSON value that remembers its results. What it raises, it raises again for
-    the same value."""
+    """A function of a JSON value that caches its results. An exception is raised again for the same
+    value."""
 
     def __init__(self, make: Callable[[Any], T]) -> None:
         self._make = make
@@ -22,8 +21,8 @@ class ByContent(Generic[T]):
 
     def __call__(self, value: Any) -> T:
         try:
-            # Of JSON this is one text for one value: 1, 1.0 and true are three, and so are members
-            # in another order, or named by a number.
+            # This is one text for one JSON value: 1, 1.0 and true differ, and so do members in
+            # another order, or named by a number.
             content = sha256(repr(value).encode()).digest()
         except RecursionError:
             return self._make(value)
@@ -40,7 +39,7 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 def copied(value: Any) -> Any:
-    """Return a copy of a JSON value: a change of one does not reach the other."""
+    """Return a copy of a JSON value: changes of one do not affect the other."""
     kind = type(value)
     if kind in _PLAIN:
         return value

@@ -27,7 +27,7 @@ class Offer(Struct, frozen=True):
 
     `whole` says that toolset.json lists them: then nothing else is offered, and each has the
     description and the parameters given here. Otherwise a world may add tools (a toolkit's), and
-    its own parameters count.
+    its own parameters apply.
     """
 
     tools: tuple[ToolSpec, ...] = ()
@@ -35,8 +35,8 @@ class Offer(Struct, frozen=True):
 
 
 class Brief(NamedTuple):
-    """All that a candidate is given besides observations: no expectation, no word on which tools
-    are forbidden, nothing of the simulator."""
+    """Everything that a candidate receives besides observations: no expectation, no hint at which
+    tools are forbidden, nothing of the simulator."""
 
     user_request: str
     tools: tuple[ToolSpec, ...]
@@ -61,8 +61,8 @@ class Usage(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """The model that answered, as the endpoint says: its name, and the fingerprint of the system
-    behind it; None where it does not say."""
+    """The model that answered, as stated by the endpoint: its name, and the fingerprint of the
+    system behind it; None where it states none."""
 
     model: str | None = None
     fingerprint: str | None = None
@@ -84,12 +84,12 @@ class Turn(NamedTuple):
     answered: Answered | None = None
     last: bool = True
     total: Usage | None = None
-    """Of the last turn: the tokens of the whole attempt, in place of those of its turns."""
+    """In the last turn: the tokens of the whole attempt, replacing those of its turns."""
     total_usd: float | None = None
 
 
 class Observation(NamedTuple):
-    """The answer to a call as the candidate gets it. `content` is a JSON value."""
+    """The answer to a call as the candidate receives it. `content` is a JSON value."""
 
     call_id: str
     tool: str
@@ -98,9 +98,9 @@ class Observation(NamedTuple):
 
 
 class CandidateFault(Exception):
-    """The candidate broke its side of the protocol: the attempt ends with `reason` and counts.
+    """The candidate violated the protocol: the attempt ends with `reason` and counts.
 
-    `turn` holds the usage and cost of the broken turn, where they are known.
+    `turn` has the usage and cost of the broken turn, where they are known.
     """
 
     def __init__(self, text: str, reason: str = "candidate_error") -> None:
@@ -110,15 +110,15 @@ class CandidateFault(Exception):
 
 
 class Infrastructure(Exception):
-    """Something that is not the candidate failed: the attempt neither passes nor fails, and ends by
+    """A failure outside the candidate: the attempt neither passes nor fails, and ends by
     `termination`."""
 
     termination = "infrastructure_error"
 
 
 class WorldGap(Infrastructure):
-    """The candidate made a call whose answer nobody recorded: what the real tool would say is not
-    known, so the attempt cannot be judged."""
+    """The candidate made a call whose answer was not recorded: the real tool's answer is not known,
+    so the attempt cannot be judged."""
 
     termination = "world_gap"
 
@@ -130,14 +130,14 @@ class WorldGap(Infrastructure):
 
 
 class WorldBroke(Infrastructure):
-    """The world broke. While it carries out a call, what the call did is not known; and the
-    candidate may have a part in it, so the attempt then ends `under_way`."""
+    """The world broke. If that happened during a call, the effect of the call is not known; and the
+    candidate may have contributed, so the attempt then ends `under_way`."""
 
     under_way = "world_broke"
 
 
 class NobodyAnswered(Infrastructure):
-    """A rule of the episode asks a person about a call, and nobody is there. `rule` is its
+    """A rule of the episode asks a person about a call, and nobody is present. `rule` is its
     place."""
 
     def __init__(self, tool: str, rule: int) -> None:
@@ -149,21 +149,21 @@ class NobodyAnswered(Infrastructure):
 
 
 class Unrunnable(Exception):
-    """The run cannot begin or go on at all (no key, no such program, a script that is not the one
-    the manifest names): nothing was attempted. The text names the way out."""
+    """The run cannot begin or continue at all (no key, no such program, a script with another
+    digest than the manifest's): nothing was attempted. The text names the way out."""
 
 
 class Adapter(Protocol):
-    """One candidate at work on one attempt. Raises CandidateFault, Infrastructure, Unrunnable."""
+    """One running candidate in one attempt. Raises CandidateFault, Infrastructure, Unrunnable."""
 
     async def begin(self, brief: Brief) -> Turn: ...
     async def proceed(self, observations: Sequence[Observation]) -> Turn: ...
     async def hear(self, message: str) -> Turn:
-        """Take in what the user says. Called only after a turn that is not the `last`."""
+        """Receive the user's message. Called only after a turn that is not the `last`."""
         ...
 
     def waited_ms(self) -> float:
-        """Return the milliseconds spent waiting for a busy provider so far, which do not count."""
+        """Return the milliseconds spent so far waiting for a busy provider, which do not count."""
         ...
 
     async def close(self) -> None:
@@ -184,18 +184,18 @@ class Answer(NamedTuple):
 
 
 class World(Protocol):
-    """One attempt's environment, from a state of its own. Nothing of it remains after `close`.
+    """One attempt's environment, with a state of its own. Nothing of it remains after `close`.
 
     `start_digest` is `sha256:<hex>` of the RFC 8785 bytes of the state it actually started from;
-    None where no state is known, and then `state` is empty and `final_state` None.
-    Raises Infrastructure when it breaks.
+    None where no state is known, and then `state` is empty and `final_state` None. Raises
+    Infrastructure when it breaks.
     """
 
     start_digest: str | None
 
     def specs(self) -> tuple[ToolSpec, ...]: ...
     def user_specs(self) -> tuple[ToolSpec, ...]:
-        """Return the tools of the user's own, which `call` takes too."""
+        """Return the user's own tools, which `call` accepts too."""
         ...
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> Answer: ...
@@ -236,7 +236,7 @@ class TurnRequest(NamedTuple):
 
 
 class PersonTurn(NamedTuple):
-    """What a person who plays the user says, and whether the talk ends with it."""
+    """The message of a person who plays the user, and whether the conversation ends with it."""
 
     message: str | None
     ended: Literal["user_stop", "user_gave_up"] | None = None
@@ -246,11 +246,11 @@ class Approver(Protocol):
     """The person at the screen."""
 
     async def ask(self, request: ApprovalRequest) -> Approval | None:
-        """Return the answer; None when there is nobody to give one."""
+        """Return the answer; None when nobody is present to give one."""
         ...
 
     async def speak(self, request: TurnRequest) -> PersonTurn | None:
-        """Return what the user says; None when nobody plays it, or not any more."""
+        """Return the user's message; None when nobody plays the user, or no longer does."""
         ...
 
 
@@ -279,11 +279,11 @@ class Slot(NamedTuple):
 
 
 class Task(Struct, frozen=True, kw_only=True):
-    """All that running one attempt needs; picklable, so that it can be run anywhere.
+    """Everything that running one attempt needs; picklable, so that it can be run anywhere.
 
-    `folder` is the suite folder (scripts, prompts, toolkits and Python candidates are found below
-    it). `pace` stretches a scripted candidate's time onto the wall's (0: as fast as it goes).
-    Without an `offer` the candidate is offered the tools of the episode's own world.
+    `folder` is the suite folder (which contains scripts, prompts, toolkits and Python candidates).
+    `pace` stretches a scripted candidate's time to real time (0: as fast as possible). Without an
+    `offer` the candidate is offered the tools of the episode's own world.
     """
 
     slot: Slot
@@ -299,9 +299,9 @@ class Task(Struct, frozen=True, kw_only=True):
 
 
 class FinishedAttempt(NamedTuple):
-    """An attempt that has ended: `raw` is its trace record, already masked, in UTF-8
-    JSON. `masked` counts the values masked; `unanswered` is set when it ended because a person was
-    to be asked and nobody was there. `ran` is what was measured of what it ran, b"" where nothing
+    """An attempt that has ended: `raw` is its trace record, already masked, in UTF-8 JSON. `masked`
+    counts the masked values; `unanswered` is set when it ended because a person should have been
+    asked and nobody was present. `ran` is what was measured of the code that ran, b"" where nothing
     was."""
 
     slot: Slot
@@ -312,24 +312,24 @@ class FinishedAttempt(NamedTuple):
 
 
 class LostAttempt(NamedTuple):
-    """An attempt whose worker is gone: nothing is known of it, so it is run again."""
+    """An attempt whose worker is gone: its result is unknown, so it is run again."""
 
     task: Task
     why: str
 
 
 class Executor(Protocol):
-    """The place where attempts run: local tasks, processes, another machine. Nothing else knows
+    """The place where attempts run: local tasks, processes, another machine. No other code knows
     which.
 
-    `room` waits until an attempt has a place and returns how many have one; `submit_many` begins at
+    `room` waits until an attempt has a place and returns how many have one; `submit_many` starts at
     most so many, without waiting. `collect` waits for the next to end, in any order. `room` and
-    `collect` raise Unrunnable when the candidate cannot be run, or nothing is left to run it on.
+    `collect` raise Unrunnable when the candidate cannot be run, or no worker is left to run it.
     """
 
     async def room(self) -> int: ...
     def submit_many(self, tasks: Sequence[Task]) -> None: ...
     async def collect(self) -> FinishedAttempt | LostAttempt: ...
     async def close(self, abandon: bool = False) -> None:
-        """Free the places; `abandon` kills what runs."""
+        """Free the places; `abandon` kills running attempts."""
         ...

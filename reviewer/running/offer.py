@@ -50,5 +50,6 @@ def offered(offer: Offer, episode: Episode, own: Iterable[ToolSpec]) -> dict[str
 
 
 def _described(spec: ToolSpec, own: ToolSpec | None) -> ToolSpec:
-    """Return a tool with its one description, and with the parameters that its world checks."""
+    """Return a tool with the suite's only description of it, and with the parameters that its world
+    checks."""
     return spec if own is None else spec._replace(parameters=own.parameters)

@@ -1,7 +1,7 @@
 """The code of a program that lies outside the suite's `candidates/`: what its manifest names there.
 
-Whatever else a program reads outside (the system, packages installed for its interpreter, paths
-that its own code makes up) is not looked for.
+Other files that a program reads outside (the system, packages installed for its interpreter, paths
+constructed by its own code) are not searched.
 """
 
 import importlib.machinery
@@ -18,11 +18,11 @@ LOADED_FROM = (
     *("PYTHONPATH", "NODE_PATH", "RUBYLIB", "PERL5LIB", "CLASSPATH"),
     *("LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONSTARTUP", "BASH_ENV", "NODE_OPTIONS"),
 )
-"""Variables by which a manifest can let its program load code from elsewhere."""
+"""Variables by which a manifest can make its program load code from elsewhere."""
 
 
 class Outside(NamedTuple):
-    """A file or a folder outside `candidates/`, by the name that it has among the code. Of an
+    """A file or a folder outside `candidates/`, by the name that it has among the code. For an
     `installed` package the caches are its interpreter's."""
 
     name: str
@@ -31,11 +31,11 @@ class Outside(NamedTuple):
 
 
 def outside(candidate: Candidate, base: Path) -> Iterator[Outside]:
-    """Yield what the manifest names outside `base`, all of which exists: an installed module, and
-    what is installed beside it for an interpreter of its own;
-    arguments with an absolute path, and the folder of the first, since it is the script; the folder
-    of a script that is a link out of `base`, from which its interpreter imports; the places in the
-    variables that name code; and a program that runs nothing of the suite."""
+    """Yield the paths outside `base` that the manifest names, all of which exist: an installed
+    module, and what is installed beside it for an interpreter of its own; arguments with an
+    absolute path, and the folder of the first, since it is the script; the folder of a script that
+    is a link out of `base`, from which its interpreter imports; the places in the variables that
+    name code; and a program that runs nothing of the suite."""
     runner = candidate.runner
     if runner.get("kind") == "python":
         home, entry = home_of(candidate), str(runner.get("entry") or "")
@@ -73,7 +73,7 @@ def _argument(word: str, base: Path, script: bool) -> Iterator[Outside]:
 
 
 def _program(program: str, base: Path, alone: bool) -> Iterator[Outside]:
-    """Yield the program when it is all that runs, and the folder of one that is a script."""
+    """Yield the program when nothing else runs, and the folder of a program that is a script."""
     from reviewer.running.sandbox.room import found
 
     if "/" in program and not program.startswith("/"):

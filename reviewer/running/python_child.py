@@ -1,7 +1,7 @@
 """Runs a Python candidate or toolkit in a process of its own. Standard library only.
 
 `python_child.py candidate|toolkit FOLDER MODULE:NAME`: JSON lines on standard input and output,
-which only this file uses: what the guest prints goes to standard error.
+which only this file uses: the guest's own output goes to standard error.
 """
 
 import importlib
@@ -16,7 +16,7 @@ _LONGEST = 2000
 
 
 class Channel:
-    """Our end of the pipe, moved out of the guest's way."""
+    """This process's end of the pipe, on a descriptor that the guest does not use."""
 
     def __init__(self) -> None:
         self._input = os.fdopen(os.dup(0), "rb")
@@ -27,8 +27,8 @@ class Channel:
         os.dup2(2, 1)
 
     def tell(self, message: dict[str, Any]) -> None:
-        """Send a message. Raise TypeError or ValueError for what JSON cannot carry; nothing is
-        written then."""
+        """Send a message. Raise TypeError or ValueError for a value that JSON cannot represent;
+        nothing is written then."""
         line = json.dumps(message, allow_nan=False, separators=(",", ":"))
         self._output.write(line.encode("utf-8") + b"\n")
         self._output.flush()
@@ -55,11 +55,12 @@ class Call:
     def __call__(
         self, tool: str, arguments: dict[str, Any] | None = None, /, **named: Any
     ) -> dict[str, Any]:
-        """{"status": …, "content": …} as the tool answered."""
+        """Call a tool and return its answer, {"status": …, "content": …}."""
         return self.many([(tool, {**(arguments or {}), **named})])[0]
 
     def many(self, calls: Any, /) -> list[dict[str, Any]]:
-        """Several calls at once, each `(tool, arguments)`; the answers in their order."""
+        """Make several calls at once, each `(tool, arguments)`; return the answers in their
+        order."""
         with self._lock:
             made = []
             for tool, arguments in calls:
@@ -76,7 +77,7 @@ class Call:
         return [{"status": a["status"], "content": a["content"]} for a in answers]
 
     def say(self, message: str, /) -> str | None:
-        """Say something to the user and return the answer; None when the talk is over."""
+        """Say something to the user and return the answer; None when the conversation is over."""
         with self._lock:
             self._channel.tell({"type": "say", "message": message, "usage": self.taken()})
             try:
@@ -86,13 +87,13 @@ class Call:
         return str(answer)
 
     def used(self, **tokens: int) -> None:
-        """Tokens used since the last call, as `input_tokens=…, output_tokens=…`, and
-        `cached_input_tokens=…` of the input; they add up. A stretch without is not measured."""
+        """Add tokens used since the last call, as `input_tokens=…, output_tokens=…`, and
+        `cached_input_tokens=…` of the input. A stretch without any is not measured."""
         usage = self._usage or {}
         self._usage = {**usage, **{name: usage.get(name, 0) + n for name, n in tokens.items()}}
 
     def total(self, **tokens: int) -> None:
-        """State the tokens of the whole attempt, once before the return: in place of `used`, for a
+        """State the tokens of the whole attempt, once before the return: instead of `used`, for a
         framework that reports them at its end."""
         self._total = tokens
 
@@ -106,8 +107,7 @@ class Call:
 
 
 class AwaitedCall:
-    """The same as Call for a candidate that is a coroutine. Calls are still made one after
-    another."""
+    """A Call for a candidate that is a coroutine. Calls are still made one after another."""
 
     def __init__(self, call: Call) -> None:
         self._call = call

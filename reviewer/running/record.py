@@ -1,8 +1,8 @@
-"""The record of one attempt as it grows: events in, masked trace record out; and the time, money
-and tokens that the attempt has used.
+"""The growing record of one attempt: events in, masked trace record out; and the time, money and
+tokens that the attempt has used.
 
-An event becomes bytes the moment it is added, so nothing that a candidate or a world does later
-with a value it once handed over can change the evidence. What is not known stays unknown.
+An event becomes bytes the moment it is added, so that later changes by a candidate or a world to a
+value that it passed cannot change the evidence. Unknown values stay unknown.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ class WallClock:
 class OwnClock:
     """Time that passes only by `let_pass`, so that a script gives the same record each time.
 
-    `pace` is how much of it is also waited for: 0 not at all, 1 as long as it says.
+    `pace` is the share of it that is really waited for: 0 none, 1 all.
     """
 
     def __init__(self, pace: float = 0.0) -> None:
@@ -63,13 +63,13 @@ class OwnClock:
 
     async def let_pass(self, ms: float) -> None:
         self._now += ms
-        # Without a pace, too, the event loop gets its turn: a thousand attempts must not starve it.
+        # Without a pace, too, the event loop gets a turn: a thousand attempts must not starve it.
         await asyncio.sleep(ms * self._pace / 1000)
 
 
 class Meter:
-    """Counts what one attempt uses, from the moment the meter is made. Time spent waiting for a
-    person or for a busy provider is not the candidate's."""
+    """Counts what one attempt uses, from the creation of the meter. Time spent waiting for a person
+    or for a busy provider does not count for the candidate."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -84,16 +84,16 @@ class Meter:
         return round(now - self._zero, 3)
 
     def stop(self) -> None:
-        """Let no more time pass: the attempt has ended, whatever is still to be done about it."""
+        """Stop the time: the attempt has ended, whatever remains to be done about it."""
         if self._stopped is None:
             self._stopped = self.clock.now_ms()
 
     def leave_out(self, ms: float) -> None:
-        """Do not count this much of the time that has passed."""
+        """Exclude this much of the time that has passed."""
         self._zero += ms
 
     def add(self, turn: Turn | None) -> None:
-        """Count a turn; None is one that never came back, whose cost is unknown."""
+        """Count a turn; None is one that never returned, whose cost is unknown."""
         self._costs.append(None if turn is None else known_cost(turn))
         if turn is not None:
             self._usages.append(turn.usage)
@@ -101,14 +101,14 @@ class Meter:
                 self._total = turn
 
     def known_cost_usd(self) -> float:
-        """Return at least this much was spent."""
+        """Return the USD that were spent at least."""
         return round(math.fsum(cost for cost in self._costs if cost is not None), 9)
 
     def cost_usd(self) -> float | None:
-        """Return the USD of all turns, None as soon as that of one is not known, unless the last
-        one states the tokens of the whole attempt, which cost no less than its turns did one by
-        one. A candidate that was never asked has cost nothing; one that states tokens, and of all
-        its turns none, was not measured."""
+        """Return the USD of all turns. None as soon as the cost of one is not known, unless the
+        last turn states the tokens of the whole attempt and these cost at least as much as its
+        turns one by one. A candidate that was never asked has cost nothing; one whose stated tokens
+        sum to zero was not measured."""
         if _nothing(self.usage()):
             return None
         if self._total is not None and self._total.total_usd is not None:
@@ -117,7 +117,7 @@ class Meter:
 
     def usage(self) -> dict[str, int | None] | None:
         """Return the tokens of the attempt as its last turn states them, else of all turns; each
-        sum is None as soon as one turn did not say."""
+        sum is None as soon as one turn states none."""
         if self._total is not None and self._total.total is not None:
             return self._total.total._asdict()
         if not any(usage is not None for usage in self._usages):
@@ -127,19 +127,19 @@ class Meter:
 
 
 def _nothing(usage: dict[str, int | None] | None) -> bool:
-    """Return whether an attempt states 0 tokens, which no model uses: its counter saw none of the
-    answers."""
+    """Return whether an attempt states 0 tokens, which is impossible for a model: its counter saw
+    none of the answers."""
     return usage is not None and (usage["input_tokens"], usage["output_tokens"]) == (0, 0)
 
 
 def known_cost(turn: Turn) -> float | None:
-    """Return the turn's cost in USD when it is an amount at all."""
+    """Return the turn's cost in USD if it is a valid amount."""
     cost = turn.cost_usd
     return cost if cost is not None and math.isfinite(cost) and cost >= 0 else None
 
 
 def number(amount: float | None) -> Any:
-    """Return an amount as it is written: a whole number without a point."""
+    """Return an amount in its written form: a whole number without a point."""
     return int(amount) if isinstance(amount, float) and amount.is_integer() else amount
 
 
@@ -149,7 +149,7 @@ def _sum(parts: list[int | None]) -> int | None:
 
 
 MAX_RECORD = 64 * 1024 * 1024
-"""Bytes of one record, as an import takes it."""
+"""Most bytes of one record, the limit of an import."""
 
 _MIB = 1024 * 1024
 # Bytes that each kind of event leaves free, so that the end of the record always fits.
@@ -158,7 +158,7 @@ _FREE_ELSE = 12 * _MIB
 _LARGEST_STATE = 4 * _MIB
 _LONGEST_NAME = 512
 _MOST_PLACES = 100
-"""Places of raw identifiers that a record names; one is enough to fail it."""
+"""Most places of raw identifiers that a record names; a single one fails it."""
 _LONGEST_MODEL = 200
 _MOST_ANSWERED = 50
 
@@ -167,7 +167,7 @@ class Recorder:
     """Events of one attempt of `task`, in order; `begun` is what was measured when it began.
 
     A turn's time, cost and tokens are part of its first event. `call` and `message` raise
-    CandidateFault when the record would become larger than MAX_RECORD; that event is not kept.
+    CandidateFault when the record would become larger than MAX_RECORD; that event is not recorded.
     """
 
     def __init__(self, task: Task, begun: Begun | None = None) -> None:
@@ -184,7 +184,7 @@ class Recorder:
         return len(self._events) + 1
 
     def begin_turn(self, turn: Turn | None, latency_ms: float) -> None:
-        """Keep what a turn took for its first event; None is a turn that never came back."""
+        """Keep a turn's figures for its first event; None is a turn that never returned."""
         self._turn = {"latency_ms": latency_ms}
         if turn is not None:
             self._turn["cost_usd"] = known_cost(turn)
@@ -205,8 +205,8 @@ class Recorder:
         latency_ms: float | None = None,
         by_user: bool = False,
     ) -> None:
-        """Record a call with its answer; `state` is that after it, when it changed. `by_user` says
-        that it is the simulated user's."""
+        """Record a call with its answer; `state` is the state after it, when it changed. `by_user`
+        says that the call is the simulated user's."""
         if not by_user:
             self._note_unredacted(arguments, "")
         event: dict[str, Any] = {"tool": tool, "arguments": arguments, "status": status}
@@ -251,8 +251,8 @@ class Recorder:
         user: dict[str, Any] | None = None,
     ) -> FinishedAttempt:
         """Return the record. Without a meter nothing was measured; a final state too large for a
-        record is null, which is the same. `changed_to` is what has become of the code; `user` is
-        what is known of who answered the agent."""
+        record is null, which means the same. `changed_to` is the change of the code; `user` are the
+        facts about who answered the agent."""
         slot, mask = self._task.slot, self.mask
         started_at = None if meter is None else meter.clock.started_at()
         usage = None if meter is None else meter.usage()
@@ -296,7 +296,7 @@ class Recorder:
 
     def _note_unredacted(self, value: Any, root: str) -> None:
         """Note where the agent itself wrote what the suite's rules find. The record is masked, so
-        that nothing else would tell the gate of it. A path is made of names that the agent may have
+        that the gate could not see it otherwise. A path consists of names that the agent may have
         chosen, and is masked too."""
         for path in dict.fromkeys(self.mask.places(value, root)):
             if len(self._unredacted) < _MOST_PLACES:
@@ -310,7 +310,7 @@ class Recorder:
         latency_ms: float | None = None,
         whose: dict[str, Any] | None = None,
     ) -> bool:
-        """Keep an event, unless there is no room for it."""
+        """Add an event, unless there is no room for it."""
         turn: dict[str, Any] = {}
         if kind != "state_snapshot":
             turn, self._turn = self._turn, {}
@@ -334,7 +334,7 @@ class Recorder:
         return True
 
     def _fitted(self, event: dict[str, Any]) -> dict[str, Any]:
-        """Return a masked event whose parts are no larger than a record takes them."""
+        """Return a masked event with its parts cut to the limits of a record."""
         fitted = dict(event)
         for name in ("tool", "call_id"):
             if name in event:

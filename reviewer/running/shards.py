@@ -5,7 +5,7 @@ from math import gcd
 from typing import NamedTuple
 
 MOST = 100_000
-"""The most shards of one run."""
+"""Most shards of one run."""
 
 
 class Shard(NamedTuple):
@@ -19,7 +19,7 @@ class Shard(NamedTuple):
 
 
 def parse_shard(text: str) -> Shard:
-    """Parse `i/n`. Raises ValueError, which says what is wrong and what is right."""
+    """Parse `i/n`. Raises ValueError, which says what is wrong and what a valid value is."""
     parts = text.split("/")
     if len(parts) != 2 or not all(
         part.isascii() and part.isdigit() and len(part) < 16 for part in parts
@@ -32,7 +32,7 @@ def parse_shard(text: str) -> Shard:
 
 
 def shard_problem(shard: Shard) -> str:
-    """Return why there is no such shard; "" when there is."""
+    """Return why a shard is impossible; "" for a valid one."""
     if not 1 <= shard.of <= MOST:
         return f"a run has 1 to {MOST:,} shards"
     if not 1 <= shard.number <= shard.of:
@@ -43,12 +43,12 @@ def shard_problem(shard: Shard) -> str:
 def owners(episodes: Sequence[str], of: int) -> Callable[[str, int], int]:
     """Return the function that gives the shard (from 1) of a slot, by episode id and attempt.
 
-    It depends on nothing but the suite's order of episodes and the number of shards. The attempts
-    1 to N of all episodes are divided evenly (no shard has two more than another), and so are those
-    of each single episode, for every N.
+    It depends only on the suite's order of episodes and the number of shards. The attempts 1 to N
+    of all episodes are divided evenly (no shard has two more than another), and so are those of
+    each single episode, for every N.
     """
     place = {episode: position for position, episode in enumerate(episodes)}
-    # Counting slots attempt by attempt divides them evenly. Where the number of episodes and of
+    # Counting slots attempt by attempt divides them evenly. Where the numbers of episodes and of
     # shards have a common factor, an episode would meet the same shards again after `period`
     # attempts, so each period begins one shard further.
     period = of // gcd(len(episodes) or 1, of)

@@ -1,5 +1,5 @@
-"""A suite's Python toolkit as an attempt's world: one fresh child process per attempt, so nothing
-that it keeps remains after the attempt (docs/candidates-command.md)."""
+"""A suite's Python toolkit as an attempt's world: one fresh child process per attempt, so that
+nothing of it remains after the attempt (docs/candidates-command.md)."""
 
 import copy
 import sys
@@ -17,17 +17,17 @@ from reviewer.suite.model import Episode
 from reviewer.suite.strict_json import loads, start_state_digest, type_name
 
 TOOLKITS = "toolkits"
-"""The folder of the suite, under its lock, in which toolkits are."""
+"""The folder of the suite, under its lock, with the toolkits."""
 
 ANSWER_S = 60.0
-"""Seconds that a toolkit may take to be made, or to answer."""
+"""Most seconds for creating a toolkit, and for an answer of it."""
 
 
 class ToolkitWorld:
-    """An instance of the toolkit's class in a process of its own; made by `open`.
+    """An instance of the toolkit's class in a process of its own; created by `open`.
 
-    `start_digest` is that of the state which the toolkit itself reports once it is made: one that
-    did not start from the episode's state is found out. Raises Infrastructure when the toolkit
+    `start_digest` is that of the state which the toolkit itself reports after its creation, so that
+    a start from another state than the episode's is noticed. Raises Infrastructure when the toolkit
     breaks; an exception of one call is that call's answer.
     """
 
@@ -51,7 +51,8 @@ class ToolkitWorld:
         simulator = task.episode.simulator or {}
         place = (folder / TOOLKITS).resolve()
         argv = (
-            # No -I, which would ignore the hash seed: sets must have one order in all attempts.
+            # No -I, which would ignore the hash seed: sets must have the same order in all
+            # attempts.
             *(sys.executable, "-s", "-P", "-B", str(HARNESS)),
             *("toolkit", str(place), simulator["toolkit"]),
         )
@@ -138,7 +139,7 @@ class ToolkitWorld:
 
 
 def check(episode: Episode, folder: Path) -> None:
-    """Raise Unrunnable unless the toolkit's module is in the suite's `toolkits/`; nothing of it
+    """Raise Unrunnable unless the toolkit's module is in the suite's `toolkits/`; none of its code
     is run."""
     entry = (episode.simulator or {}).get("toolkit")
     where = f"{episode_file(episode, folder)}: $.simulator.toolkit"

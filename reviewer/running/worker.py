@@ -1,7 +1,7 @@
-"""The worker's side of a run that is spread over workers, and what the two sides say to each other.
+"""The worker's side of a run that is spread over workers, and the messages between the two sides.
 
-A worker is another process, of this machine or of another. It runs attempts as it is told, asks
-the collector for a person's answers, and tells how each attempt ended.
+A worker is another process, on this machine or another. It runs attempts as requested, asks the
+collector for a person's answers, and reports how each attempt ended.
 """
 
 import asyncio
@@ -33,8 +33,8 @@ GRACE = 3.0
 async def outcome_of(
     task: Task, attempt: Attempt, approver: Approver | None
 ) -> FinishedAttempt | LostAttempt | Unrunnable:
-    """Return the outcome of one attempt. An error of ours loses it, and its text quotes no value,
-    which may be a candidate's."""
+    """Return the outcome of one attempt. An internal error loses it; the text of such an error
+    quotes no value, which may be a candidate's."""
     try:
         return await attempt(task, approver)
     except Unrunnable as error:
@@ -44,22 +44,22 @@ async def outcome_of(
 
 
 class EpisodeMessage(NamedTuple):
-    """To the worker, once: what the attempts of one episode have in common, as the task of the
-    first of them."""
+    """To the worker, once: the common part of one episode's attempts, as the task of the first of
+    them."""
 
     task: Task
 
 
 class StartMessage(NamedTuple):
-    """To the worker: run this attempt, of the episode as it was sent last. The result comes back
-    under its number."""
+    """To the worker: run this attempt, of the episode as last sent. The result comes back under its
+    number."""
 
     number: int
     slot: Slot
 
 
 class AnswerMessage(NamedTuple):
-    """To the worker: the answer to a call's approval; None when nobody is there to answer."""
+    """To the worker: the answer to a call's approval; None when nobody is present to answer."""
 
     number: int
     approval: Approval | None
@@ -73,8 +73,8 @@ ToWorker = EpisodeMessage | StartMessage | AnswerMessage | StopMessage
 
 
 class ResultMessage(NamedTuple):
-    """From the worker: an attempt has ended. One that was lost, or cannot be run, is told by its
-    text alone, with `lost` saying which of the two."""
+    """From the worker: an attempt has ended. One that was lost, or cannot be run, is reported by
+    its text alone, with `lost` saying which of the two."""
 
     number: int
     outcome: FinishedAttempt | str
@@ -98,8 +98,8 @@ FromWorker = ResultMessage | QuestionMessage | WithdrawalMessage
 
 
 class Worker:
-    """One worker's attempts, and their approval requests that wait for an answer. `send` tells the
-    other side something; it may be called in any thread and may take a while."""
+    """One worker's attempts, and their approval requests that wait for an answer. `send` sends a
+    message to the other side; it may be called in any thread and may block for a while."""
 
     def __init__(self, attempt: Attempt, send: Callable[[FromWorker], None]) -> None:
         self._attempt, self._send = attempt, send
@@ -109,7 +109,7 @@ class Worker:
         self._asked = 0
 
     async def serve(self, inbox: "asyncio.Queue[ToWorker]") -> None:
-        """Do what the messages say until one says to stop; what runs then is cancelled."""
+        """Process messages until one says to stop; running attempts are then cancelled."""
         while not isinstance(message := await inbox.get(), StopMessage):
             if isinstance(message, EpisodeMessage):
                 self._episodes[message.task.slot.episode_id] = message.task
@@ -138,7 +138,7 @@ class Worker:
         return None  # such an episode is run in the collector's own process
 
     async def ask(self, request: ApprovalRequest) -> Approval | None:
-        """Ask the other side, which has the person who answers. (As an `Approver`.)"""
+        """Ask the other side, where the person who answers is. (As an `Approver`.)"""
         self._asked += 1
         number = self._asked
         waiting: asyncio.Future[Approval | None] = asyncio.get_running_loop().create_future()

@@ -1,8 +1,8 @@
 """An episode's simulated environment, in this process: tools that answer, change and fail as the
 episode's `simulator` says. State changes are JSON Merge Patches (RFC 7396).
 
-Each world starts from a deep copy of the episode's initial state, and whatever it hands out is a
-copy too: neither another attempt nor a caller that keeps what it was given can reach its state.
+Each world starts from a deep copy of the episode's initial state, and everything it returns is a
+copy too: neither another attempt nor a caller that keeps a returned value can reach its state.
 """
 
 from collections import Counter
@@ -32,20 +32,20 @@ from reviewer.suite.strict_json import start_state_digest
 from reviewer.suite.values import EPISODES
 
 UNRECORDED = "not found"
-"""The error that a call gets which no case fits, of a tool with `"unrecorded": "error"`."""
+"""The error of a call without a matching case, for a tool with `"unrecorded": "error"`."""
 
 Fault = dict[str, Any]
-"""A fault as `reviewer.suite.simulator.Fault` has it."""
+"""A fault in the form of `reviewer.suite.simulator.Fault`."""
 
 
 def episode_file(episode: Episode, folder: Path) -> str:
-    """Return the episode's file as messages name it."""
+    """Return the name of the episode's file in messages."""
     return f"{folder.name}/{EPISODES}{shown(episode.episode_id, 200)}.json"
 
 
 def has_world(episode: Episode) -> bool:
-    """Return whether an episode, with its toolset behind it, can be run: it has simulated tools, or
-    a toolkit, server or container."""
+    """Return whether an episode, with its toolset, can be run: it has simulated tools, or a
+    toolkit, server or container."""
     simulator = episode.simulator or {}
     return any(simulator.get(kind) for kind in ("tools", "toolkit", "server", "container"))
 
@@ -105,13 +105,14 @@ class SimulatedWorld:
         return _specs(self._users)
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> Answer:
-        """Return what the tool answers. Raises KeyError for a tool that neither side has, and
-        WorldGap for a call whose answer nobody recorded, where the attempt cannot go on."""
+        """Return the tool's answer. Raises KeyError for a tool that neither side has, and WorldGap
+        for a call whose answer was not recorded, where the attempt cannot go on."""
         answer, changed = self.answered(tool, arguments)
         return answer._replace(state=copied(self._state)) if changed else answer
 
     def answered(self, tool: str, arguments: dict[str, Any]) -> tuple[Answer, bool]:
-        """Return what `call` does, without the state, and whether the call changed that."""
+        """Return the result of `call`, without the state, and whether the call changed the
+        state."""
         told = self._tools[tool]
         self._called[tool] += 1
         fault = self._fault(tool, told)
@@ -131,14 +132,14 @@ class SimulatedWorld:
             self._state = merged(self._state, effect["merge"])
         content = answered_meanwhile(copied(self._response((tool, number), case)))
         if next(blanks_in(content), None) is not None:
-            raise WorldGap(tool)  # what the tool answers is left open in the episode
-        # What one effect changed no other put back.
+            raise WorldGap(tool)  # the tool's answer is left open in the episode
+        # A change by one effect was not undone by another.
         changed = changes == 1 or (changes > 1 and not same(before, self._state))
         return Answer("ok", content, delay), changed
 
     @property
     def present(self) -> dict[str, Any]:
-        """A copy of the state."""
+        """Return a copy of the state."""
         state: dict[str, Any] = copied(self._state)
         return state
 
@@ -164,7 +165,7 @@ class SimulatedWorld:
     def _fitting(
         self, tool: str, kind: str, told: Any, arguments: dict[str, Any]
     ) -> list[tuple[int, Any]]:
-        """Return the cases or effects of a tool that fit a call in the present state, with their
+        """Return the cases or effects of a tool that match a call in the present state, with their
         numbers, in order."""
         if (tool, kind) not in self._index:
             self._index[tool, kind] = _Index(told or ())
@@ -174,7 +175,7 @@ class SimulatedWorld:
         self, tool: str, ways: dict[str, Any], arguments: dict[str, Any]
     ) -> tuple[int, dict[str, Any]]:
         """Return the number and the case that answers a call in the present state; number -1 is for
-        a call that no case fits, or of a tool without cases."""
+        a call without a matching case, or of a tool without cases."""
         if ways.get("match") is None and ways.get("unrecorded") is None:
             return -1, ways
         for number, case in self._fitting(tool, "match", ways.get("match"), arguments):
@@ -186,7 +187,7 @@ class SimulatedWorld:
         return -1, {"fixed": ways.get("otherwise")}
 
     def _response(self, key: tuple[str, int], ways: dict[str, Any]) -> Any:
-        """Return the answer of a case, or of a tool without cases; `key` counts those it gave."""
+        """Return the answer of a case, or of a tool without cases; `key` counts its answers."""
         if ways.get("sequence") is not None:
             place = self._answered[key]
             self._answered[key] += 1
@@ -210,7 +211,7 @@ def _specs(tools: Mapping[str, dict[str, Any]]) -> tuple[ToolSpec, ...]:
 
 
 class _Index:
-    """Cases or effects of a tool, found by the arguments and the state that they ask for without
+    """Cases or effects of a tool, found by the arguments and the state that they require without
     trying all of them."""
 
     def __init__(self, told: Sequence[dict[str, Any]]) -> None:
@@ -240,13 +241,13 @@ class _Index:
 
 
 def _shape(value: Any) -> Any:
-    """Return what values that are the same have in common, with a hash that takes no time."""
+    """Return a key that equal values share, with a cheap hash."""
     return (type(value), len(value)) if isinstance(value, dict | list) else value
 
 
 def final_state_of(state: dict[str, Any], path: str | None) -> Any:
-    """Return a copy of the state, or of its value at the simulator's `final_state` (None when it is
-    not there)."""
+    """Return a copy of the state, or of its value at the simulator's `final_state` (None when it
+    does not exist)."""
     return copied(state if path is None else _value_at(state, path))
 
 

@@ -1,4 +1,4 @@
-"""ssh-agent: the keys it holds, and their plain Ed25519 signatures.
+"""ssh-agent: its keys, and their plain Ed25519 signatures.
 
 The agent signs the bytes it is given. (draft-ietf-sshm-ssh-agent: messages 11/12 list, 13/14 sign,
 5 failure; each is u32 length, type.)
@@ -31,21 +31,21 @@ from reviewer.signing.ssh import (
 
 LIST_SECONDS = 5.0
 SIGN_SECONDS = 60.0
-"""A person may have to confirm a signature (`ssh-add -c`)."""
+"""Long, since a person may have to confirm a signature (`ssh-add -c`)."""
 
 MAX_MESSAGE = 256 * 1024
 _FAILURE, _LIST, _IDENTITIES, _SIGN, _SIGNED = 5, 11, 12, 13, 14
 
 
 class AgentKey(Struct, frozen=True):
-    """An Ed25519 identity the agent holds; `comment` is safe to draw."""
+    """An Ed25519 identity of the agent; `comment` is safe to draw."""
 
     public: PublicKey
     comment: str
 
 
 class Agent(Struct, frozen=True):
-    """The agent listening on the Unix socket `path`. Each question opens its own connection."""
+    """The agent listening on the Unix socket `path`. Each request opens its own connection."""
 
     path: str
     list_seconds: float = LIST_SECONDS
@@ -63,7 +63,7 @@ class Agent(Struct, frozen=True):
                 except PublicKeyError:
                     continue
                 if key.application is not None:
-                    continue  # a hardware key signs through ssh-keygen alone
+                    continue  # a hardware key signs only through ssh-keygen
                 found.append(AgentKey(key, plain(comment.decode("utf-8", "replace"))))
             answer.end()
         except WireError as error:

@@ -1,7 +1,8 @@
-"""DSSE v1.0.2 envelopes: read strictly, written one way, and signed by one person after another.
+"""DSSE v1.0.2 envelopes: read strictly, written in one form, and signed by one person after
+another.
 
-An envelope is `{"payload": base64, "payloadType": …, "signatures": [{"keyid"?, "sig"}]}`. What
-is signed is the PAE of the decoded payload, so re-encoding base64 or adding a signature changes
+An envelope is `{"payload": base64, "payloadType": …, "signatures": [{"keyid"?, "sig"}]}`. The
+signed bytes are the PAE of the decoded payload, so re-encoding base64 or adding a signature changes
 the file and not the decision.
 """
 
@@ -34,7 +35,7 @@ _TO_STANDARD = str.maketrans("-_", "+/")
 
 
 class Signature(Struct, frozen=True):
-    """`sig` is the decoded signature. `keyid` is a hint from outside: never decide by it."""
+    """`sig` is the decoded signature. `keyid` is an untrusted hint: never decide by it."""
 
     sig: bytes
     keyid: str | None = None
@@ -159,7 +160,7 @@ class ExternalSignature(Struct, frozen=True):
 
     @property
     def public(self) -> PublicKey:
-        """Return the key it says it is by; SshSigError when it names none."""
+        """Return the key that it names; SshSigError when it names none."""
         return key_of(self.blob)
 
     def sign(self, message: bytes) -> bytes:
@@ -167,12 +168,12 @@ class ExternalSignature(Struct, frozen=True):
 
 
 def sign_payload(payload: bytes, signer: "Signer") -> bytes:
-    """Return the envelope of any payload with one signature. The errors of the key."""
+    """Return an envelope for any payload with one signature. Raises the errors of the key."""
     return serialise_envelope(_signed(Envelope(payload, ()), signer))
 
 
 def sign_statement(payload: bytes, signer: "Signer") -> bytes:
-    """Return the envelope of a decision's `payload` (from build_statement), signed by a named
+    """Return an envelope for a decision's `payload` (from build_statement), signed by a named
     reviewer.
 
     StatementError when the payload is not a valid decision, SignerRefused when the signer is not
@@ -200,14 +201,15 @@ def add_signature(envelope: bytes, signer: "Signer", *, expected_payload: bytes)
 
 
 def mismatches(theirs: bytes, ours: bytes) -> list[str]:
-    """Return the fields in which two payloads differ; `their bytes only` when none does and they
-    are not the same bytes."""
+    """Return the fields in which two payloads differ; `their bytes only` when no field differs but
+    the bytes do."""
     if theirs == ours:
         return []
     fields = differences(
         load_object(theirs, "the decision's payload"), load_object(ours, "the re-derived payload")
     )
-    # The id is made of all the rest: it differs whenever anything does, and says nothing.
+    # The id is derived from all other fields: it differs whenever any of them does, and adds
+    # nothing.
     told = [field for field in fields if field != "predicate.decisionId"]
     return told or fields or ["only their bytes"]
 

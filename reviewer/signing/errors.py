@@ -1,7 +1,7 @@
 """The errors of this package, and strict JSON in and RFC 8785 out that raise them.
 
-Every way that signing or reading a decision can be refused is an AttestError. Messages are safe to
-draw on a terminal: hostile text in them has passed through `plain`.
+Every way in which signing or reading a decision can be refused is an AttestError. Messages are safe
+to draw on a terminal: hostile text in them has passed through `plain`.
 """
 
 import re
@@ -17,7 +17,7 @@ class AttestError(ValueError):
 
 
 class EnvelopeError(AttestError):
-    """The bytes are not a strict DSSE envelope of ours."""
+    """The bytes are not a strict DSSE envelope with the payload type of a decision."""
 
 
 class StatementError(AttestError):
@@ -37,7 +37,7 @@ class KeyFileError(AttestError):
 
 
 class PassphraseNeeded(KeyFileError):
-    """The key file is encrypted and nothing gave a passphrase."""
+    """The key file is encrypted and no passphrase was given."""
 
 
 class WrongPassphrase(KeyFileError):
@@ -53,15 +53,15 @@ class AgentUnavailable(AgentError):
 
 
 class AgentRefused(AgentError):
-    """The agent answered no: locked, confirmation declined, or the key may not sign this."""
+    """The agent refused: it is locked, confirmation was declined, or the key may not sign this."""
 
 
 class AgentKeyMissing(AgentError):
-    """The agent does not hold the key asked for."""
+    """The agent does not have the requested key."""
 
 
 class AgentProtocolError(AgentError):
-    """The agent's answer is not what the protocol allows."""
+    """The agent's answer violates the protocol."""
 
 
 class PayloadMismatch(AttestError):
@@ -73,7 +73,8 @@ class SignerRefused(AttestError):
 
 
 def plain(text: object, limit: int = 120) -> str:
-    """Return `text` fit for a message: what does not print is escaped, and it is cut to `limit`."""
+    """Return `text` in a form for a message: unprintable characters are escaped, and it is cut to
+    `limit`."""
     return shown(str(text), limit)
 
 

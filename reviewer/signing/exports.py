@@ -1,5 +1,5 @@
 """A decision in the forms that other programs read: one sigstore bundle per signer, PEM keys, the
-bytes that were signed, SSH signatures, and a SLSA verification summary."""
+signed bytes, SSH signatures, and a SLSA verification summary."""
 
 import base64
 import re
@@ -48,8 +48,8 @@ def export_files(
 
 
 def file_name(signer: TrustedKey) -> str:
-    """Return a principal as a part of a file name; with the key where the name was changed for
-    it."""
+    """Return a principal as a part of a file name; with the key added where the name had to be
+    changed."""
     name = re.sub(r"[^A-Za-z0-9._-]", "_", signer.principal)
     return name if name == signer.principal else f"{name}-{sha256_hex(signer.key.blob)[:8]}"
 

@@ -2,7 +2,7 @@
 
 Digests are lower-case hex SHA-256, money is in millionths of the currency, times are RFC 3339 text
 ending in Z. A co-signer takes `created`, `environment`, versions and `comment` from the first
-signer's payload, reads them, and re-derives the rest. Labels are bound by a Merkle root (RFC 6962
+signer's payload, reads them, and re-derives the rest. Labels are covered by a Merkle root (RFC 6962
 §2.1): one label can later be proved to be among them without showing the others.
 """
 
@@ -14,13 +14,14 @@ from msgspec import Struct
 
 
 def merkle_root(leaves: Sequence[bytes]) -> str:
-    """Return the tree head over `leaves` in their order, hex; of none, the hash of nothing."""
+    """Return the tree head over `leaves` in their order, hex; for no leaves, the hash of
+    nothing."""
     if not leaves:
         return hashlib.sha256(b"").hexdigest()
     level = [hashlib.sha256(b"\0" + leaf).digest() for leaf in leaves]
     while len(level) > 1:
-        # Splitting at the largest power of two is the same as pairing level by level, with the
-        # last of an odd level carried up as it is.
+        # Splitting at the largest power of two is the same as pairing level by level, with the last
+        # node of an odd level carried up unchanged.
         pairs = [
             hashlib.sha256(b"\1" + level[at] + level[at + 1]).digest()
             for at in range(0, len(level) - 1, 2)
@@ -30,7 +31,7 @@ def merkle_root(leaves: Sequence[bytes]) -> str:
 
 
 class GateFact(Struct, frozen=True):
-    """One gate's result. Every gate that is in force must be given, as hard."""
+    """One gate's result. Every gate in force must be given, as hard."""
 
     id: str
     result: Literal["PASSED", "FAILED", "NOT_RUN"]
@@ -90,7 +91,8 @@ class LabelFacts(Struct, frozen=True):
 
 
 class LineageFact(Struct, frozen=True):
-    """Another suite this candidate met; `reason` and `reviewer` are empty until one is given."""
+    """Another suite that this candidate was run on; `reason` and `reviewer` are empty until one is
+    given."""
 
     suite_id: str
     suite_sha256: str
@@ -99,7 +101,7 @@ class LineageFact(Struct, frozen=True):
 
 
 class BreakGlassFact(Struct, frozen=True):
-    """A break-glass record of this agent, as every later decision carries it."""
+    """A break-glass record of this agent, as every later decision states it."""
 
     payload_sha256: str
     principal: str
@@ -120,7 +122,7 @@ class ModelFact(Struct, frozen=True):
 class RanFacts(Struct, frozen=True):
     """What ran. `dependencies` are (name, sha256) of what the attempts were made with, `code` for
     the code; `kinds` are those of the runners; `measurements` are digests of what was measured.
-    `changed` attempts ended with another code than they began with."""
+    `changed` counts attempts at whose end the code differed from the beginning."""
 
     attempts_bound: int = 0
     attempts_not_bound: int = 0
@@ -137,7 +139,7 @@ class RanFacts(Struct, frozen=True):
 
 
 class ReviewerFact(Struct, frozen=True):
-    """Someone who may sign this decision, with the key they will use."""
+    """A person who may sign this decision, with the key they will use."""
 
     principal: str
     keyid: str
@@ -170,7 +172,7 @@ class ReleaseSuiteFact(Struct, frozen=True, kw_only=True):
 
 
 class ReleaseFact(Struct, frozen=True, kw_only=True):
-    """A release of several suites: what they come to together, and each of them."""
+    """A release of several suites: the overall result, and that of each."""
 
     release_id: str
     candidate_id: str
@@ -181,11 +183,11 @@ class ReleaseFact(Struct, frozen=True, kw_only=True):
 
 
 class DecisionFacts(Struct, frozen=True, kw_only=True):
-    """One decision. `lineage` lists the other suites this candidate was run against.
+    """One decision. `lineage` lists the other suites that this candidate was run on.
 
     The builder of the statement derives its id from all of this. `decision_seq` only rises per
     (agent, environment); `previous_payload_sha256` is the digest of the payload (not of the
-    envelope) of the decision before it there, None for the first.
+    envelope) of the previous decision there, None for the first.
     """
 
     decision: Literal["PROMOTE", "BLOCK", "REPAIR"]

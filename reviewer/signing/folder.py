@@ -1,9 +1,8 @@
 """A folder of decisions: which of them is in force for a candidate, with a later BLOCK winning. A
-payload says only what was decided when it was signed; only the other files show that a BLOCK came
+payload states only what was decided when it was signed; only the other files show that a BLOCK came
 later. So the highest number that approvers signed is in force, whatever its word, and a folder with
 an untrusted file, with a gap, or with decisions that cannot be of one history (`journal`) is
-rejected as a whole.
-"""
+rejected as a whole."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -74,7 +73,7 @@ class _Folder(Struct, frozen=True):
 
     @property
     def digests(self) -> set[str]:
-        """Return the payloads of all that is in it."""
+        """Return the payloads of all decisions in it."""
         return {*(one.digest for one in self.decisions), *self.broken_digests, *self.losses}
 
 
@@ -194,8 +193,8 @@ def _newest(
 
 
 def _signed(own: list[_FiledDecision], pins: Pins) -> tuple[list[str], _FiledDecision]:
-    """Return the highest number whose approvers suffice: a decision that still waits for a
-    signature decides nothing, neither for a release nor against the decision before it."""
+    """Return the highest number with enough approvers: a decision that still waits for a signature
+    decides nothing, neither for a release nor against the previous decision."""
     notes: list[str] = []
     for one in reversed(own):
         who = approved(one.statement.predicate, one.found, pins.threshold or 1)
@@ -209,8 +208,8 @@ def _signed(own: list[_FiledDecision], pins: Pins) -> tuple[list[str], _FiledDec
 
 
 def _chain_faults(chain: list[_FiledDecision], filed: list[_FiledDecision]) -> list[str]:
-    """Return faults for two decisions of one number, and for one that follows a missing decision or
-    one that is not lower."""
+    """Return faults for two decisions with one number, and for one that follows a missing decision
+    or one that is not lower."""
     faults = []
     numbers = {one.digest: one.number for one in filed}
     for one, after in pairwise(chain):

@@ -1,4 +1,4 @@
-"""The gates that a decision states: how they are written, and which rules bind them."""
+"""The gates that a decision states: their form, and the rules for them."""
 
 from __future__ import annotations  # names used only in annotations are not imported
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def gate_body(gate: GateFact) -> dict[str, Any]:
-    """Return one gate as a statement writes it."""
+    """Return one gate in the form of a statement."""
     evidence = gate.evidence_sha256
     return {
         "id": gate.id,
@@ -28,8 +28,8 @@ def gate_body(gate: GateFact) -> dict[str, Any]:
 
 
 def gate_faults(gates: Sequence[Gate]) -> list[str]:
-    """Return whether every hard gate is stated, once, as hard, with the result that its figures
-    give. A hard gate is never waived."""
+    """Return faults unless every hard gate is stated, once, as hard, with the result that its
+    figures give. A hard gate is never waived."""
     faults = []
     listed = [gate.id for gate in gates]
     for name in (*ALWAYS, *(each for each in OPTIONAL if each in listed)):
@@ -44,8 +44,8 @@ def gate_faults(gates: Sequence[Gate]) -> list[str]:
 
 
 def _result_faults(gate: Gate) -> list[str]:
-    """Return whether a gate's result is the one that its own figures give. What was not observed
-    says nothing; where no threshold is given, none may be against it."""
+    """Return faults unless a gate's result is the one that its own figures give. An unobserved
+    value says nothing; where no threshold is given, nothing may be observed against the gate."""
     observed, threshold = decimal_of(gate.observed), decimal_of(gate.threshold)
     name = f"gates: {plain(gate.id)}"
     if observed is None:

@@ -1,4 +1,4 @@
-"""Private key files and their `.pub` files: reading them, and making a key.
+"""Private key files and their `.pub` files: read them, and create a key.
 
 Only Ed25519 keys sign decisions. A private file that others may read is refused.
 """
@@ -31,7 +31,7 @@ _MAGIC = b"openssh-key-v1\0"
 
 
 class OpenSSHFile(NamedTuple):
-    """What an OpenSSH private key file says in the clear: whether it is encrypted, and the wire
+    """The unencrypted part of an OpenSSH private key file: whether it is encrypted, and the wire
     form of its public half."""
 
     encrypted: bool
@@ -57,15 +57,15 @@ def in_the_clear(data: bytes) -> OpenSSHFile | None:
 
 
 def encrypted(path: Path) -> bool:
-    """Return whether a private key file wants a passphrase. KeyFileError when it cannot be read."""
+    """Return whether a private key file needs a passphrase. KeyFileError when it cannot be read."""
     data = read(path, private=True)
     clear = in_the_clear(data)
     return b"ENCRYPTED" in data if clear is None else clear.encrypted
 
 
 def public_half(path: Path) -> PublicKey | None:
-    """Return the public key of a private file, where the file says it without its passphrase.
-    KeyFileError when it cannot be read, or holds a key of another kind."""
+    """Return the public key of a private file, if the file states it without its passphrase.
+    KeyFileError when it cannot be read, or contains a key of another kind."""
     clear = in_the_clear(read(path, private=True))
     if clear is None:
         return None
@@ -76,8 +76,9 @@ def public_half(path: Path) -> PublicKey | None:
 
 
 def new_key(passphrase: str, comment: str) -> tuple[bytes, bytes]:
-    """Return a new Ed25519 key as OpenSSH writes it: the private file's bytes, under `passphrase`
-    unless that is empty, and those of its .pub file. No other program is told the passphrase."""
+    """Return a new Ed25519 key in OpenSSH's format: the private file's bytes, encrypted with
+    `passphrase` unless that is empty, and those of its .pub file. No other program gets the
+    passphrase."""
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -113,7 +114,7 @@ def decode(data: bytes, passphrase: bytes | None, path: Path) -> "Ed25519Private
     try:
         private = load(data, passphrase)
     except TypeError:
-        # Raised for "password needed" only: one is never given to a key that opened without.
+        # Raised only for "password needed": none is passed for a key that opened without one.
         return None
     except UnsupportedAlgorithm as error:
         raise KeyFileError(f"{shown}: cannot be used: {plain(error)}") from None

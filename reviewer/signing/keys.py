@@ -1,8 +1,8 @@
-"""A key argument becomes a signer: through ssh-agent, or from a private key file.
+"""Turn a key argument into a signer: through ssh-agent, or from a private key file.
 
 `SHA256:…` (a fingerprint) or a `.pub` file means the agent; any other path is a private key, in
 OpenSSH or PEM form, encrypted or not. Only Ed25519 keys sign decisions. A hardware (FIDO) key, or a
-key that `ssh-keygen -Y sign` alone can use, signs through ssh-keygen.
+key that only `ssh-keygen -Y sign` can use, signs through ssh-keygen.
 """
 
 import os
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 TOUCH_SECONDS = 120.0
-"""A person has to find the key, and touch it."""
+"""Long, since a person has to find the key, and touch it."""
 
 
 class KeygenSigner(Struct, frozen=True):
     """A key that signs through `ssh-keygen -Y sign`; its signatures are SSHSIG blobs.
 
-    `path` is a private key file (of a hardware key: its handle), or a `.pub` file whose key
-    ssh-agent holds.
+    `path` is a private key file (for a hardware key: its handle), or a `.pub` file whose key
+    ssh-agent has.
     """
 
     public: PublicKey
@@ -80,7 +80,7 @@ class KeygenSigner(Struct, frozen=True):
 
 
 def hardware_key(data: bytes) -> PublicKey | None:
-    """Return the public half that an OpenSSH private key file carries in the clear, when the file
+    """Return the public half that an OpenSSH private key file contains unencrypted, when the file
     is the handle of a hardware key; None for any other file."""
     clear = in_the_clear(data)
     try:
@@ -95,7 +95,7 @@ def hardware_key(data: bytes) -> PublicKey | None:
 
 
 AskPassphrase = Callable[[str], str | None]
-"""Given the key's path, returns its passphrase, or None when the person gives up."""
+"""Called with the key's path, returns its passphrase, or None when the person gives up."""
 
 _FINGERPRINT = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
 

@@ -3,7 +3,7 @@ the SSHSIG of one rater, `<sha256>.jsonl.sig`.
 
 The signature is what `ssh-keygen -Y sign -n agent-release-labels@reviewer.dev` makes over the file,
 so `ssh-keygen -Y verify` reads it without this program. A key counts with the role `labeler`, and
-for labels of its own principal alone: nobody signs another person's word.
+only for labels of its own principal: nobody signs another person's labels.
 """
 
 import hashlib
@@ -40,15 +40,15 @@ class LabelFile(NamedTuple):
 
 
 def file_name(data: bytes) -> str:
-    """Return the name of a file of labels, which is that of its content."""
+    """Return the name of a file of labels, which depends on its content."""
     return hashlib.sha256(data).hexdigest() + SUFFIX
 
 
 def checked_file(
     name: str, data: bytes, signature: bytes | None, signers: Signers | None
 ) -> LabelFile:
-    """Return the file. Raises LabelFileError, which names it, unless its content is what its name
-    says and a labeler of the trust file signed it."""
+    """Return the file. Raises LabelFileError, which names it, unless its content matches its name
+    and a labeler of the trust file signed it."""
     shown = plain(name)
     if name != file_name(data):
         raise LabelFileError(

@@ -1,4 +1,4 @@
-"""What a decision says of the candidate, derived from the manifest."""
+"""The facts about the candidate in a decision, derived from the manifest."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ _WHAT = "candidate manifest"
 
 
 class ManifestError(AttestError):
-    """The candidate manifest lacks what a decision must say of it."""
+    """The candidate manifest lacks a fact that a decision must state."""
 
 
 def manifest_digest(manifest: Mapping[str, Any]) -> str:
@@ -30,7 +30,7 @@ def subject_name(manifest: Mapping[str, Any]) -> str:
 
 
 def agent_of(name: str) -> str:
-    """Return the agent of a subject's name: numbers of decisions rise per agent and environment."""
+    """Return the agent in a subject's name: numbers of decisions rise per agent and environment."""
     return name.rpartition("@")[0] or name
 
 

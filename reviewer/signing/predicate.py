@@ -1,11 +1,12 @@
 """The agent-release-decision predicate v0.1, the in-toto Statement v1 around it, and their parts.
 
-Unknown fields are errors, integers stay within ±(2^53 - 1), there are no floats, and text has
-no control or bidirectional characters, so a statement can be drawn anywhere as it is. What has no
-evidence yet is null, 0 or an empty list. Left out where there is nothing to say are only `comment`,
-`breakGlass`, `release`, `tolerance`, `suite.lineageReasons`, `report.baseline`, `report.formulas`,
-`approvals.maxDays` and `labels.files`. A decision made before the runner measured what it ran has
-no `resolvedDependencies`, `internalParameters` and `byproducts`.
+Unknown fields are errors, integers stay within ±(2^53 - 1), there are no floats, and text has no
+control or bidirectional characters, so a statement can be drawn anywhere unchanged. Facts without
+evidence are null, 0 or an empty list. The only fields that are omitted when there is nothing to
+state are `comment`, `breakGlass`, `release`, `tolerance`, `suite.lineageReasons`,
+`report.baseline`, `report.formulas`, `approvals.maxDays` and `labels.files`. A decision made before
+the runner measured what it ran has no `resolvedDependencies`, `internalParameters` and
+`byproducts`.
 """
 
 import re
@@ -142,7 +143,7 @@ class Verifier(Part, frozen=True):
 
 
 class CandidateView(Part, frozen=True):
-    """The readable copy of the manifest, which the verifier derives from the file again."""
+    """The readable copy of the manifest, which the verifier derives again from the file."""
 
     authors: list[Text]
     model: NamedResource
@@ -186,7 +187,8 @@ class LineageReason(Part, frozen=True):
 
 
 class SuiteRef(Part, frozen=True):
-    """`digest` is that of suite.lock; `lineage` is every suite digest run with this candidate."""
+    """`digest` is that of suite.lock; `lineage` is every suite digest that this candidate was run
+    on."""
 
     name: Text
     digest: Digest
@@ -198,8 +200,8 @@ class SuiteRef(Part, frozen=True):
 
 
 class Gate(Part, frozen=True):
-    """`threshold` and `observed` are integers or decimal text, never floats: a gate passes with no
-    more observed against it than its threshold."""
+    """`threshold` and `observed` are integers or decimal text, never floats: a gate passes if what
+    was observed against it is at most its threshold."""
 
     id: Text
     hard: bool
@@ -261,8 +263,8 @@ class Failure(Part, frozen=True):
 
 
 class Tolerance(Part, frozen=True):
-    """Rates below one of the policy, as decimal text: of `attempts` made, those that failed are
-    within them. Left out where the policy asks for all."""
+    """Rates below one in the policy, as decimal text: the failed ones among `attempts` made are
+    within them. Left out where the policy requires that all pass."""
 
     hard_pass_rate: Text
     completion_min: Text | None
@@ -283,7 +285,7 @@ class BreakGlassRef(Part, frozen=True):
 
 class DecisionReport(ReportRef, frozen=True):
     """`baseline` is the candidate compared with, left out without one; `formulas` is the version of
-    the formulas, left out by decisions made before they had one."""
+    the formulas, left out in decisions from before they had one."""
 
     baseline: Text | None = None
     formulas: Ordinal | None = None
@@ -291,7 +293,7 @@ class DecisionReport(ReportRef, frozen=True):
 
 class Approvals(Part, frozen=True):
     """Named before the first signature, so that all sign the same bytes. `maxDays` is the longest
-    that the policy lets a decision last, left out without a limit."""
+    validity that the policy allows a decision, left out without a limit."""
 
     role: Literal["approver"]
     threshold: Ordinal
@@ -313,7 +315,7 @@ class AnsweringModel(Part, frozen=True):
 class InternalParameters(Part, frozen=True):
     """How the attempts were made, each distinct value once; `codePinned` says whether the manifest
     names the digest of all code that ran, `kinds` are those of the runners, and `codeChanged`
-    counts attempts that ended with another code than they began with."""
+    counts attempts at whose end the code differed from the beginning."""
 
     attempts_bound: Count
     attempts_not_bound: Count
@@ -328,8 +330,8 @@ class InternalParameters(Part, frozen=True):
 
 
 class ReleaseSuite(Part, frozen=True):
-    """One suite of a release of several: the result of its own report; `passes` of `attempts` that
-    count. Of a `probe` only critical failures count."""
+    """One suite of a release of several: the result of its own report; `passes` of the counted
+    `attempts`. In a `probe` only critical failures count."""
 
     name: Text
     digest: Digest
@@ -354,7 +356,7 @@ class ReleaseSuite(Part, frozen=True):
 
 
 class Release(Part, frozen=True):
-    """Several suites that one decision is about. `digest` is that of release.json, and
+    """The several suites that one decision is about. `digest` is that of release.json, and
     `recommendation` the strictest of the suites."""
 
     name: Text

@@ -1,5 +1,5 @@
-"""What ran, in a decision: its members, what a promotion may not say of it, and what a pipeline
-that holds the code pins."""
+"""The facts about what ran in a decision: their form, what a promotion may not state about them,
+and what a pipeline with the code pins."""
 
 from __future__ import annotations  # names used only in annotations are not imported
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def ran_members(ran: RanFacts) -> dict[str, Any]:
-    """Return what ran, under the names that SLSA's provenance has for it."""
+    """Return what ran, under the names in SLSA's provenance."""
     return {
         "resolvedDependencies": [
             {"name": name, "digest": {"sha256": sha256}} for name, sha256 in ran.dependencies
@@ -38,14 +38,15 @@ def ran_members(ran: RanFacts) -> dict[str, Any]:
 
 
 def codes_of(predicate: Predicate | ReleaseSuite) -> list[str]:
-    """Return the digests of the code that ran, none where no attempt is bound to one."""
+    """Return the digests of the code that ran, none where the code of no attempt is known."""
     found = predicate.resolved_dependencies or []
     return [one.digest.sha256 for one in found if one.name == CODE]
 
 
 def code_faults(predicate: Predicate | ReleaseSuite) -> list[str]:
-    """Return why a promotion may not say this of what ran: attempts that are bound ran one code,
-    which the manifest pins. A decision from before that was measured says nothing of it."""
+    """Return why a promotion may not state this of what ran: all attempts with known code must have
+    run the same code, which the manifest pins. A decision from before this was measured states
+    nothing."""
     ran, codes = predicate.internal_parameters, codes_of(predicate)
     faults = []
     if len(set(codes)) > 1:
@@ -61,7 +62,8 @@ def code_faults(predicate: Predicate | ReleaseSuite) -> list[str]:
 
 
 def ran_faults(predicate: Predicate | ReleaseSuite, code: str | None) -> list[str]:
-    """Return whether the code that ran is not the one given, or not known; nothing without one."""
+    """Return a fault if the code that ran is not the given one, or not known; nothing without a
+    given one."""
     if code is None:
         return []
     codes, ran = codes_of(predicate), predicate.internal_parameters
@@ -91,7 +93,7 @@ def ran_remarks(predicate: Predicate) -> list[str]:
 
 
 def said_of_code(predicate: Predicate, body: dict[str, Any]) -> list[tuple[str, Any, Any]]:
-    """Return (what, decision, report) of the code, where the decision speaks of it."""
+    """Return (what, decision, report) for the code, where the decision states it."""
     ran = predicate.internal_parameters
     if ran is None:
         return []

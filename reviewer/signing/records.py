@@ -1,16 +1,17 @@
-"""Signed records that are no decisions: break-glass, losses of the journal, and results of runs.
+"""Signed records other than decisions: break-glass, losses of the journal, and results of runs.
 
-Break-glass: one person releases without the decision that the release should have, by a key of its
-own role, for a day at most. The record never becomes a decision, and every later report and
+Break-glass: one person releases without the decision that the release should have, by a key with a
+role of its own, for a day at most. The record never becomes a decision, and every later report and
 decision of the agent shows it.
 
 Loss: a backup that is restored after a disk failed looks like one restored to hide a failure. An
-approver who restores it honestly says so, once, by their key: from which entry the journal is gone,
-which signed decisions were made on what is gone, and why. Every later report shows it.
+approver who honestly restores a backup states so, once, with their key: from which entry the
+journal is gone, which signed decisions were made on the lost part, and why. Every later report
+shows it.
 
 Result of a run: an in-toto test-result statement by the key of a runner. A decision refers to such
 statements by the digest of their payload (`inputAttestations`): the person who measured vouches for
-the measurement, apart from the person who decides.
+the measurement, separately from the person who decides.
 """
 
 import hashlib
@@ -49,7 +50,7 @@ from reviewer.signing.trusted import Manifest, vouched
 
 
 def signature_faults(by: Reviewer, role: str, keys: tuple[TrustedKey, ...]) -> list[str]:
-    """Return why `keys`, which signed a record by one person, do not make it one; empty when they
+    """Return why `keys`, which signed a record by one person, do not make it valid; empty when they
     do."""
     person = (by.principal, by.keyid)
     signed = [one for one in keys if (one.principal, one.key.keyid) == person]
@@ -168,7 +169,7 @@ def break_glass_of(body: dict[str, Any]) -> BreakGlassStatement:
 
 
 def break_glass_faults(predicate: BreakGlass, by: tuple[TrustedKey, ...]) -> list[str]:
-    """Return why the signatures do not make it a record; empty when they do."""
+    """Return why the signatures do not make it a valid record; empty when they do."""
     return signature_faults(predicate.by, BREAK_GLASS_ROLE, by)
 
 
@@ -190,9 +191,9 @@ LOSS_ROLE = "approver"
 
 
 class JournalLossFacts(Struct, frozen=True, kw_only=True):
-    """One statement. `lost_seq` is the highest entry that is known of the journal outside the
-    store, `kept_seq` the last one that the store has; `decisions` are the payloads of the decisions
-    signed on what is gone."""
+    """One statement. `lost_seq` is the highest journal entry known outside the store, `kept_seq`
+    the last one that the store has; `decisions` are the payloads of the decisions signed on the
+    lost part."""
 
     created: str
     reason: str
@@ -215,8 +216,8 @@ class JournalPosition(Part, frozen=True):
 
 
 class JournalLoss(Part, frozen=True):
-    """`journal` names the store's journal as decisions do; `lostSeq` is the highest entry known of
-    it that is gone, or that other copies of it have otherwise."""
+    """`journal` names the store's journal as decisions do; `lostSeq` is its highest known entry
+    that is gone, or that other copies have with other content."""
 
     loss_id: Uuid
     time_created: Time
@@ -270,7 +271,8 @@ def journal_loss_of(body: dict[str, Any]) -> JournalLossStatement:
 
 
 def journal_loss_faults(predicate: JournalLoss, by: tuple[TrustedKey, ...]) -> list[str]:
-    """Return why the signatures do not make it a statement of an approver; empty when they do."""
+    """Return why the signatures do not make it a valid statement of an approver; empty when they
+    do."""
     return signature_faults(predicate.by, LOSS_ROLE, by)
 
 
@@ -308,7 +310,7 @@ class RunResultFacts(Struct, frozen=True, kw_only=True):
 
 
 class RunResult(Part, frozen=True):
-    """The standard predicate, as we write it: `configuration` is the suite, the evidence, the
+    """The standard predicate, in reviewer's form: `configuration` is the suite, the evidence, the
     source, in this order."""
 
     result: Literal["PASSED", "WARNED", "FAILED"]
@@ -361,10 +363,10 @@ def run_result_faults(
     about: Manifest,
     files: Mapping[str, bytes] | None,
 ) -> list[str]:
-    """Return why the signed test results are not those the decision refers to; empty when `files`
-    is None.
+    """Return why the signed test results are not those that the decision refers to; empty when
+    `files` is None.
 
-    AttestError for a file that is no test result by a trusted runner.
+    AttestError for a file that is not a test result by a trusted runner.
     """
     if files is None:
         return []
@@ -400,7 +402,7 @@ def _read_result(data: bytes, trusted: Signers) -> tuple[str, RunResultStatement
 
 
 def _names_within(tests: tuple[str, ...], room: int) -> tuple[list[str], int]:
-    """Return the first names that fit into `room` bytes, and the room that is left."""
+    """Return the first names that fit into `room` bytes, and the remaining room."""
     listed = []
     for name in tests:
         room -= len(name.encode()) + 3

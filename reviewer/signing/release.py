@@ -1,8 +1,8 @@
-"""The part of a decision about a release of several suites: how it is written, and its rules.
+"""The part of a decision about a release of several suites: its form, and its rules.
 
-The decision is about the manifest of the first gate suite. Each other suite is bound by its digest
-and the digests of its candidate's manifest, policy and report; whether all of them may be promoted
-is checked from what the part states of each.
+The decision is about the manifest of the first gate suite. Each other suite is identified by its
+digest and the digests of its candidate's manifest, policy and report; whether all of them may be
+promoted is checked from the facts that the part states about each.
 """
 
 from __future__ import annotations  # names used only in annotations are not imported
@@ -37,7 +37,7 @@ class CandidateCode(NamedTuple):
 
 
 class PinnedSuite(NamedTuple):
-    """A suite as the pipeline has it: its digest and that of its policy, and its hard_pass_rate
+    """A suite as the pipeline pins it: its digest and that of its policy, and its hard_pass_rate
     and completion_min."""
 
     suite_sha256: str
@@ -88,8 +88,9 @@ def _suite_body(one: ReleaseSuiteFact) -> dict[str, Any]:
 
 
 def plan_of(release: Release) -> Plan:
-    """Return the release.json that a decision says it is about."""
-    # Here, so that the verifier of a decision on one suite does not load the shapes of files.
+    """Return the release.json that a decision states it is about."""
+    # Imported here, so that the verifier of a decision on one suite does not load the shapes of
+    # files.
     from reviewer.suite.release import Release as Plan
     from reviewer.suite.release import ReleasedSuite
 
@@ -109,8 +110,9 @@ def plan_of(release: Release) -> Plan:
 
 
 def strictest(release: Release) -> Recommendation:
-    """Return the strictest recommendation of the suites: of gates their own, of probes a block for
-    a critical failure; and a hold where gates ran different codes of the one candidate."""
+    """Return the strictest recommendation of the suites: for gate suites their own, for probes a
+    block for a critical failure; and a hold where gate suites ran different codes of the same
+    candidate."""
     parts: list[Recommendation] = ["promote"]
     for one in release.suites:
         if one.role == "gate":
@@ -123,7 +125,8 @@ def strictest(release: Release) -> Recommendation:
 
 
 def check_release(predicate: Predicate, release: Release) -> None:
-    """Check that the part agrees with itself and with the decision around it. StatementError."""
+    """Check that the part is consistent with itself and with the decision around it.
+    StatementError."""
     where = "statement: predicate.release"
     names = [one.name for one in release.suites]
     if len(set(names)) != len(names):
@@ -164,8 +167,8 @@ def release_faults(release: Release) -> list[str]:
 def release_code_faults(
     release: Release, code: str | None, given: Mapping[str, CandidateCode] | None
 ) -> list[str]:
-    """Return the gates that did not run the code given, or of which it is not known: `given` by
-    suite, and where that is None the one `code` for all; nothing without either."""
+    """Return the gate suites that did not run the given code, or whose code is not known: `given`
+    by suite, and where that is None the one `code` for all; nothing without either."""
     faults = []
     for one in release.suites if code is not None else ():
         if one.role != "gate":
@@ -187,8 +190,8 @@ def release_code_faults(
 
 
 def release_pin_faults(release: Release, pinned: Mapping[str, PinnedSuite]) -> list[str]:
-    """Return the suites that are not those pinned, by name: each suite of a release is named by its
-    id, which says nothing of what is in it."""
+    """Return the suites that differ from the pinned ones, by name: each suite of a release is named
+    by its id, which says nothing about its content."""
     faults = []
     for one in release.suites:
         pin = pinned.get(one.name)

@@ -23,9 +23,9 @@ from reviewer.suite.tool_names import look_alike
 def is_one_of(principal: str, names: Iterable[str]) -> bool:
     """Return whether `principal` is one of `names`.
 
-    In any case, also as the address of `Name <address>`, by the part before the @ where one of
-    both is no address, and in letters that look like those of the principal. Deliberately generous:
-    a person must not approve their own work by spelling it differently.
+    Compared ignoring case, also as the address of `Name <address>`, by the part before the @ where
+    one of them is no address, and with letters that look alike treated as equal. Deliberately
+    generous: a person must not approve their own work by spelling their name differently.
     """
     whole = principal.casefold()
     short, at, _ = whole.partition("@")

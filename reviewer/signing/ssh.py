@@ -1,13 +1,13 @@
-"""Keys and signatures as OpenSSH writes them (RFC 4251 §5): plain Ed25519 and hardware (FIDO) keys.
+"""Keys and signatures in OpenSSH's formats (RFC 4251 §5): plain Ed25519 and hardware (FIDO) keys.
 
 keyid is the OpenSSH fingerprint `SHA256:<base64 without padding>` of the key blob, as printed by
 `ssh-keygen -lf`. It is always computed from a trusted key, never read from an envelope.
 
-SSHSIG is what `ssh-keygen -Y sign` makes, and what hardware keys and strict agents can make. The
+SSHSIG is the format of `ssh-keygen -Y sign`, which hardware keys and strict agents can make. The
 blob is "SSHSIG", u32 1, string public key, string namespace, string reserved, string hash
-algorithm, string signature; what is signed is "SSHSIG" and the middle four with the message's hash
-in place of the signature (OpenSSH PROTOCOL.sshsig). A hardware key signs
-sha256(application) || flags || counter || sha256(that) (PROTOCOL.u2f).
+algorithm, string signature; the signed bytes are "SSHSIG" and the middle four with the message's
+hash in place of the signature (OpenSSH PROTOCOL.sshsig). A hardware key signs sha256(application)
+|| flags || counter || sha256(those bytes) (PROTOCOL.u2f).
 """
 
 import base64
@@ -22,7 +22,7 @@ from reviewer.signing.errors import AttestError, PublicKeyError
 
 
 class WireError(ValueError):
-    """SSH wire data that ends early or goes on too long."""
+    """SSH wire data that ends early or is too long."""
 
 
 def wire_string(data: bytes) -> bytes:
@@ -31,7 +31,7 @@ def wire_string(data: bytes) -> bytes:
 
 
 class WireReader:
-    """Reads values from front to back; WireError when the data does not hold them."""
+    """Reads values from front to back; WireError when the data ends early."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -65,14 +65,15 @@ _ONLY = f"only {KEY_TYPE} and {HARDWARE_TYPE} keys can sign decisions"
 _SPKI_PREFIX = bytes.fromhex("302a300506032b6570032100")  # RFC 8410: SubjectPublicKeyInfo header
 _P = 2**255 - 19
 # The y-coordinates of all points whose order divides 8. y = 1 is the neutral point, p - 1 order 2,
-# 0 order 4, the other two order 8. Under such a key one signature fits many messages or all.
+# 0 order 4, the other two order 8. Under such a key one signature is valid for many messages or
+# all.
 _ORDER_8_Y = 2707385501144840649318225287225658788936804267575313519463743609750303402022
 _SMALL_ORDER_Y = frozenset({0, 1, _P - 1, _ORDER_8_Y, _P - _ORDER_8_Y})
 
 
 class PublicKey(Struct, frozen=True):
     """One Ed25519 public key: `raw` is its 32 bytes, `application` what a hardware key is bound to
-    (None for a plain key). Make it with the parsers below."""
+    (None for a plain key). Create it with the parsers below."""
 
     raw: bytes
     application: str | None = None
@@ -84,7 +85,7 @@ class PublicKey(Struct, frozen=True):
 
     @property
     def blob(self) -> bytes:
-        """Return the SSH wire form: string kind, string raw, and of a hardware key string
+        """Return the SSH wire form: string kind, string raw, and for a hardware key string
         application."""
         bound = b"" if self.application is None else wire_string(self.application.encode())
         return wire_string(self.kind.encode()) + wire_string(self.raw) + bound
@@ -99,8 +100,8 @@ class PublicKey(Struct, frozen=True):
         return f"{self.kind} {base64.b64encode(self.blob).decode()} {comment}".rstrip()
 
     def pem(self) -> str:
-        """Return the PEM SubjectPublicKeyInfo, as openssl and cosign want it. PublicKeyError for a
-        hardware key, whose signatures neither of them reads."""
+        """Return the PEM SubjectPublicKeyInfo, as openssl and cosign require it. PublicKeyError for
+        a hardware key, whose signatures neither of them reads."""
         if self.application is not None:
             raise PublicKeyError(f"{self.keyid}: a hardware key has no PEM form: use ssh-keygen")
         body = base64.b64encode(_SPKI_PREFIX + self.raw).decode()

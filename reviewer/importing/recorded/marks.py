@@ -91,7 +91,7 @@ def together(one: Marks, other: Marks) -> Marks:
 
 
 def resolved(marks: Marks, story: Story, offered: Iterable[str]) -> Marked:
-    """Return what the marks mean in a story. Raises NotUsable naming a mark that fits nothing."""
+    """Return the marks resolved in a story. Raises NotUsable naming a mark that matches nothing."""
     known = {*offered, *(call.tool for call in story.calls)}
     wrong, words = _events("wrong", marks.wrong, story, known)
     irrelevant, more = _events("irrelevant", marks.irrelevant, story, known)

@@ -1,4 +1,4 @@
-"""Masking everything that an episode is made of, by one table. Pure."""
+"""Mask everything from which an episode is made, by one table. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from reviewer.suite.model import RedactionRules
 
 
 def _words_of(schema: Any, inside: bool = False) -> list[Any]:
-    """Return what `_masked_schema` masks of a schema."""
+    """Return the parts of a schema that `_masked_schema` masks."""
     if isinstance(schema, list):
         return [held for one in schema for held in _words_of(one)]
     found: list[Any] = []
@@ -34,8 +34,8 @@ def table(
     request: str,
     words: Sequence[Any] = (),
 ) -> Masks:
-    """Return the table of everything that goes into an episode; `words` are what is known of
-    it besides its traces."""
+    """Return the table of everything that goes into an episode; `words` are facts about it from
+    outside its traces."""
     named = {}
     for text in marks.mask:
         value, _, word = text.rpartition("=")
@@ -79,8 +79,8 @@ def masked_marks(marks: Marks, masks: Masks) -> Marks:
 def masked_tools(
     tools: Mapping[str, Definition], masks: Masks, before: Story, after: Story
 ) -> tuple[dict[str, Definition], list[str]]:
-    """Return the tools as masked arguments fit them: a schema that takes what was called and not
-    its stand-in is loosened at that argument."""
+    """Return the tools adapted to masked arguments: a schema that accepts the original argument and
+    not its stand-in is loosened at that argument."""
     loosened: list[str] = []
     made = {}
     for name, tool in tools.items():
@@ -105,7 +105,7 @@ def masked_tools(
 
 
 _WORDS = frozenset({"title", "description", "enum", "const", "default", "examples", "example"})
-"""Members of a schema that hold words or values; the names of arguments are no identifiers."""
+"""Members of a schema that contain words or values; the names of arguments are no identifiers."""
 
 
 def _masked_schema(schema: Any, masks: Masks, inside: bool = False) -> Any:
@@ -130,7 +130,7 @@ def _takes(schema: Mapping[str, Any], value: Any) -> bool:
         fits = Draft202012Validator(dict(schema)).is_valid(value)
     except Exception:
         return True  # a schema that refers elsewhere or is none: the broker says what is wrong
-    # A format is no part of that check, and a model keeps to it.
+    # Formats are not part of that check, and a model complies with them.
     masked = isinstance(value, str) and "redacted" in value.lower()
     return fits and not ("format" in schema and masked)
 

@@ -1,5 +1,5 @@
-"""One masking table for all of an episode: the same identifier is the same stand-in in request,
-state, answers and arguments, so that what belongs together still does. Pure."""
+"""One masking table for a whole episode: the same identifier has the same stand-in in request,
+state, answers and arguments, so that references still match. Pure."""
 
 import json
 import re
@@ -36,8 +36,8 @@ def _canonical(value: Any) -> str:
 
 
 class Masks:
-    """The table. `learn` everything first, then mask: a value that one place calls an identifier is
-    replaced everywhere. `words` are texts that a person named → the word of their
+    """The table. Call `learn` for everything first, then mask: a value that is an identifier in one
+    place is replaced everywhere. `words` are texts that a person named → the word of their
     stand-ins ("" for none)."""
 
     def __init__(self, rules: RedactionRules, words: Mapping[str, str]) -> None:
@@ -88,7 +88,7 @@ class Masks:
         return sorted(self._stand_ins.values())
 
     def _kind(self, name: str, value: Any) -> tuple[str, bool] | None:
-        """Return the kind of a member that must not carry its value, and whether the stand-in is a
+        """Return the kind of a member whose value must not be kept, and whether the stand-in is a
         plain word; None for any other member."""
         folded = fold_key(name)
         if folded in self._names and carries_value(value):
@@ -100,7 +100,7 @@ class Masks:
         return None
 
     def _learn_all(self, value: Any, kind: str, plain: bool, depth: int) -> None:
-        """Enter a whole value, and what in it is long enough to be one elsewhere too."""
+        """Enter a whole value, and its parts that are long enough to identify it elsewhere."""
         if not isinstance(value, dict | list):
             if value is not None and not isinstance(value, bool):
                 self._add(str(value), kind, plain=plain)
@@ -127,9 +127,9 @@ class Masks:
 
     @cached_property
     def _index(self) -> dict[str, list[str]]:
-        """Return first token → the texts of the table that begin with it and are looked for within
-        others, the longest first. Very short ones, and small numbers, are anywhere: they are
-        replaced where they stand alone."""
+        """Return first token → the texts of the table that begin with it and are searched within
+        others, the longest first. Very short texts, and small numbers, occur everywhere: they are
+        replaced only where they stand alone."""
         found: dict[str, list[str]] = {}
         for text in sorted(self._stand_ins, key=lambda one: (-len(one), one)):
             first = _TOKEN.match(text)
@@ -138,7 +138,8 @@ class Masks:
         return found
 
     def _replaced(self, value: Any, depth: int, whole: bool = False) -> Any:
-        """`whole` says that the member's name makes its value an identifier."""
+        """Return a value with its identifiers replaced. `whole` says that the member's name makes
+        its value an identifier."""
         if depth > _DEEPEST:
             return "[REDACTED:too_deep]"
         if whole and isinstance(value, dict | list):
@@ -161,7 +162,7 @@ class Masks:
         return alone if alone is not None and self._redactor.maskable(value) else value
 
     def _in_text(self, text: str) -> str:
-        """Return a text with each text of the table replaced where it is whole words."""
+        """Return a text with each text of the table replaced where it consists of whole words."""
         parts: list[str] = []
         done = 0
         for token in _TOKEN.finditer(text):
@@ -177,5 +178,5 @@ class Masks:
 
 
 def _joined(text: str, at: int) -> bool:
-    """Return whether a word goes on at a place of a text."""
+    """Return whether a word continues at a place in a text."""
     return 0 < at < len(text) and bool(_WORD.match(text[at])) and bool(_WORD.match(text[at - 1]))

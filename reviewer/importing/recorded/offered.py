@@ -31,7 +31,7 @@ _SCHEMAS = (
 
 
 class Definition(NamedTuple):
-    """A tool as it was offered. `inferred` says that its schema was made of the calls."""
+    """A tool as it was offered. `inferred` says that its schema was made from the calls."""
 
     name: str
     description: str
@@ -41,8 +41,8 @@ class Definition(NamedTuple):
 
 def tools_of_file(path: Path) -> dict[str, Definition]:
     """Return the tools that a file defines, in any usual form. Raises NotUsable, also for a part
-    that cannot be read and for a tool that no candidate could be offered: left out, nobody would
-    know that the agent had it."""
+    that cannot be read and for a tool that could not be offered to a candidate: leaving it out
+    would hide that the agent had it."""
     try:
         values = list(_values(path, broken=True))
         for number, value in enumerate(values, 1):
@@ -61,9 +61,9 @@ def tools_of_file(path: Path) -> dict[str, Definition]:
 
 
 def tools_of_trace(file: AttemptFile, called: Iterable[str]) -> dict[str, Definition]:
-    """Return the tools that the file defines for an attempt: of a file of several, where its part
-    is not known, only those that it called. Raises NotUsable where two of one name differ and it
-    was called."""
+    """Return the tools that the file defines for an attempt: in a file of several whose part is not
+    known, only those that it called. Raises NotUsable where two of one name differ and it was
+    called."""
     names, attempt = frozenset(called), file.attempt
     try:
         if attempt.raw:
@@ -71,7 +71,7 @@ def tools_of_trace(file: AttemptFile, called: Iterable[str]) -> dict[str, Defini
         else:
             own = list(_values(file.path, attempt.name.replace("/", "_epoch_")))
     except (Unreadable, OSError, NotJson):
-        return {}  # a definition is a help: the calls say what was called
+        return {}  # definitions only help: the calls show what was called
     if len(own) == file.held:
         own = [own[attempt.number - 1]]
     found = _unique(definitions_in(own), names, str(file.path))
@@ -81,8 +81,8 @@ def tools_of_trace(file: AttemptFile, called: Iterable[str]) -> dict[str, Defini
 
 
 def _values(path: Path, stem: str = "", broken: bool = False) -> Iterator[Any]:
-    """Yield the JSON values of a file; of an archive those of the entry with this stem, if any.
-    `broken` asks for the parts that cannot be read, too."""
+    """Yield the JSON values in a file; in an archive those of the entry with this stem, if any.
+    `broken` also yields the parts that cannot be read."""
     if kind_of(start_of(path, 32)) == "zip":
         with Archive(path, salvage=True) as archive:
             names = [name for name in archive.names() if name.endswith(".json")]
@@ -99,8 +99,8 @@ def _values(path: Path, stem: str = "", broken: bool = False) -> Iterator[Any]:
 
 
 def definitions_in(values: Iterable[Any], file: str = "") -> Iterator[Definition]:
-    """Yield the tools that values define, wherever in them, also in texts of JSON. With a `file`,
-    raise NotUsable for what defines a tool that cannot be offered."""
+    """Yield the tools defined anywhere in these values, also in texts of JSON. With a `file`, raise
+    NotUsable for the definition of a tool that cannot be offered."""
     left = MOST_VALUES
     for value in values:
         waiting: list[tuple[Any, int, int]] = [(value, 0, 0)]
@@ -148,7 +148,7 @@ def _definition(value: dict[str, Any]) -> Definition | None:
 
 
 def _misfit(value: dict[str, Any]) -> str | None:
-    """Return why an object that has the form of a definition is none; None for any other."""
+    """Return why an object in the form of a definition is invalid; None for any other object."""
     inner = value.get("function")
     wrapped = value.get("type") == "function" and isinstance(inner, dict)
     told: dict[str, Any] = inner if wrapped and isinstance(inner, dict) else value
@@ -197,7 +197,7 @@ def offered_tools(
 
 
 def inferred_tool(name: str, calls: Sequence[Mapping[str, Any]]) -> Definition:
-    """Return a tool by the arguments of its calls; it takes others too."""
+    """Return a tool inferred from the arguments of its calls; it accepts others too."""
     schema = inferred_schema(calls)
     every = schema.get("required", [])
     schema |= {"required": every, "additionalProperties": True}

@@ -13,17 +13,17 @@ from reviewer.trace.events import tool_calls
 from reviewer.trace.record import ABSENT, Event, TraceRecord, is_user, kind_of
 
 MOST_CALLS = 8_000
-"""The most calls of a trace of which an episode is made: that takes about ten seconds."""
+"""Most calls of a trace from which an episode is made: that takes about ten seconds."""
 AGENT = frozenset({None, "agent", "assistant"})
 _STOP = re.compile(r"\s*###[A-Z-]+###\s*")
-"""Words by which simulated users of benchmarks end a talk."""
+"""Words by which simulated users of benchmarks end a conversation."""
 _LIMITS = frozenset(1 << power for power in range(10, 19)) | {10_000, 12_000, 30_000, 100_000}
 """Lengths at which exporters and harnesses commonly cut a text."""
 _CUT = re.compile(r"(?:…|\.{3,}|\[?\(?<?truncated>?\)?\]?\.{0,3})\s*\Z", re.I)
 
 
 class Said(NamedTuple):
-    """A message: of the user, or of the agent."""
+    """A message of the user or of the agent."""
 
     seq: int
     by_user: bool
@@ -44,13 +44,13 @@ class Made(NamedTuple):
 
 
 class Story(NamedTuple):
-    """One attempt. `name` is how messages name its trace."""
+    """One attempt. `name` is the name of its trace in messages."""
 
     name: str
     steps: tuple[Said | Made, ...]
     started_at: str | None
     of_user: tuple[str, ...] = ()
-    """The tools that the user called. Its calls are no steps."""
+    """The tools that the user called. These calls are no steps."""
 
     @property
     def calls(self) -> list[Made]:
@@ -63,7 +63,7 @@ class Story(NamedTuple):
 
 def story_of(record: TraceRecord, name: str) -> Story:
     """Return a record as messages and calls. Raises NotUsable for one without calls, and for one
-    with parts that may be calls and that no reader could read."""
+    with unread parts that may be calls."""
     if record.unread:
         raise NotUsable(
             f"{name}: its reader could not read {record.unread[0].path}, which may be a call: "
@@ -126,8 +126,8 @@ def _made(call: Any) -> Made:
 
 
 def as_value(answer: Any) -> Any:
-    """Return what the text of a JSON object or list says, also that of the only block of an answer
-    in blocks, as MCP has them; anything else as it is."""
+    """Return the value of a text with a JSON object or list, also when it is the only block of an
+    answer in blocks, as in MCP; any other answer unchanged."""
     match answer:
         case [{"type": "text", "text": str(text)}] | {
             "content": [{"type": "text", "text": str(text)}]
@@ -142,8 +142,8 @@ def as_value(answer: Any) -> Any:
 
 
 def cut_off(answer: Any) -> str:
-    """Return why an answer looks cut off, "" where it does not: limits of an exporter, or of the
-    harness, look like answers."""
+    """Return why an answer looks cut off, "" where it does not: an exporter or a harness may cut
+    answers at a limit."""
     if not isinstance(answer, str):
         inner: Iterable[Any] = ()
         if isinstance(answer, dict):

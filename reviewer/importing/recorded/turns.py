@@ -1,5 +1,5 @@
-"""What was said: the request, the user's later messages as a scripted user, and the scripts of the
-proof. Pure."""
+"""The conversation: the request, the user's later messages as a scripted user, and the scripts of
+the proof. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -30,8 +30,8 @@ class Conversation(NamedTuple):
 
 
 def conversation_of(story: Story, confirmed: bool) -> Conversation:
-    """Return the user's part of a story. Words after the agent's last step answer nothing more and
-    are left out, as is what the agent said before the first request."""
+    """Return the user's part of a story. Messages after the agent's last step answer nothing and
+    are left out, as are the agent's messages before the first request."""
     steps = list(story.steps)
     while steps and isinstance(steps[-1], Said) and steps[-1].by_user:
         steps.pop()
@@ -99,7 +99,7 @@ def _turn(number: int, text: str, before: str) -> dict[str, Any]:
 
 
 def _phrases(text: str) -> Iterator[str]:
-    """Yield the sentences of a message that may be its question: those with a question mark from
+    """Yield the sentences of a message that may be its question: those with a question mark, from
     the last on, then the others."""
     sentences = [one.strip(" *-\t") for one in _SENTENCE.findall(text)]
     fit = [
@@ -123,8 +123,8 @@ def scripts_of(
     talks: bool,
     cases: Mapping[str, dict[str, Any]],
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return the turns of each plan: what was recorded, what should have been done, and the final
-    words alone. `cases` are arguments by which a tool is known to answer."""
+    """Return the turns of each plan: the recorded steps, the corrected steps, and the final words
+    alone. `cases` are arguments that a tool is known to answer."""
     final = _final_words(story)
     said = marks.say or ("" if marked.wrong or marked.wrong_words else final)
     good = _corrected(story, marked, needs, cases)
@@ -149,8 +149,8 @@ def _final_words(story: Story) -> str:
 def _corrected(
     story: Story, marked: Marked, needs: tuple[Need, ...], cases: Mapping[str, dict[str, Any]]
 ) -> list[Said | Made]:
-    """Return the steps of a story as they should have been: nothing wrong, and what was said after
-    the first wrong step left out, since it came of that."""
+    """Return the corrected steps of a story: without the wrong ones, and without messages after the
+    first wrong step, since they resulted from it."""
     bad = marked.wrong | set(marked.wrong_words)
     first = min(bad, default=None)
     left = marked.wrong | marked.irrelevant
@@ -169,7 +169,7 @@ def _corrected(
     after = [one for one in right if first is not None and one.seq > first]
     if first is None:
         while before and isinstance(before[-1], Said) and not before[-1].by_user:
-            before.pop()  # the final words, which are said at the end
+            before.pop()  # the final words, which come at the end
     return [*before, *missing, *after]
 
 
@@ -185,8 +185,8 @@ def _dropped(step: Said | Made, marked: Marked) -> bool:
 
 
 def _played(steps: list[Said | Made], final: str, talks: bool) -> list[dict[str, Any]]:
-    """Return steps as turns of a script: calls that follow one another at once, and what was said
-    to the user where the user answered."""
+    """Return steps as turns of a script: consecutive calls in one turn, and messages to the user
+    where the user answered."""
     turns: list[dict[str, Any]] = []
     calls: list[dict[str, Any]] = []
     words: list[str] = []

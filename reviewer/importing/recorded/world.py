@@ -1,8 +1,8 @@
-"""The simulated world of an episode, made of what tools answered in a recorded trace. Pure.
+"""The simulated world of an episode, made from the answers of tools in a recorded trace. Pure.
 
-A call is answered as it was recorded, found by its arguments without volatile ones. What a read
-shows is a part of the state, so that reads follow writes. A call whose answer was not recorded is a
-gap: it ends an attempt (`"unrecorded": "spoil"`).
+A call gets the recorded answer for its arguments without volatile ones. What a read shows is a part
+of the state, so that reads reflect writes. A call whose answer was not recorded is a gap: it ends
+an attempt (`"unrecorded": "spoil"`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,11 +32,12 @@ class World(NamedTuple):
     faults: int
     pooled: list[str]
     final_state: str | None = None
-    """The dotted path of what an attempt gives as its final state. None: the whole state."""
+    """The dotted path of the part that an attempt returns as its final state. None: the whole
+    state."""
 
 
 class Builder:
-    """Makes the world of one story, with answers of its siblings where it has none."""
+    """Makes the world of one story, with the answers of its siblings where it has none."""
 
     def __init__(
         self, main: Story, siblings: Iterable[Story], marks: Marks, marked: Marked, keys: Keys
@@ -75,9 +76,8 @@ class Builder:
                     )
 
     def acts(self, tool: str) -> Acts:
-        """Return whether a tool writes: as its known world has it, unless a mark says otherwise;
-        one that was called wrongly and whose name says nothing does, since the person minds the
-        call."""
+        """Return whether a tool writes: as in its known world, unless a mark says otherwise; a
+        wrongly called tool whose name says nothing writes, since the person minds the call."""
         found = acts_of(tool, self.marks)
         if tool in self.changing and tool not in (*self.marks.reads, *self.marks.writes):
             return "write" if self.changing[tool] else "read"
@@ -113,7 +113,7 @@ class Builder:
         return call.status == "ok" and call.answered and call.seq not in self.marked.unknown
 
     def _good_reads(self) -> dict[Key, list[tuple[int, Made]]]:
-        """Return the reads that went well, by key, each with how many writes were before it."""
+        """Return the successful reads, by key, each with the number of writes before it."""
         found: dict[Key, list[tuple[int, Made]]] = {}
         writes = 0
         for call in self.main.calls:
@@ -125,7 +125,7 @@ class Builder:
 
     def _pooled_reads(self, reads: Mapping[Key, list[tuple[int, Made]]]) -> dict[Key, Made]:
         """Return what siblings read before their first write. Raises NotUsable where two disagree
-        on what was there at the start."""
+        about the initial state."""
         found: dict[Key, tuple[str, Made]] = {}
         for key, calls in reads.items():
             if calls[0][0] == 0:
@@ -153,8 +153,8 @@ class Builder:
         return {key: call for key, (_, call) in found.items()}
 
     def _polled(self, reads: Mapping[Key, list[tuple[int, Made]]]) -> dict[Key, list[Any]]:
-        """Return the reads that answered other things with no write between them: by key, the
-        answers in order."""
+        """Return the reads whose answers differ with no write between them: by key, the answers in
+        order."""
         found = {}
         for key, calls in reads.items():
             parts: dict[int, Made] = {}
@@ -179,8 +179,7 @@ class Builder:
         pooled: Mapping[Key, Made],
         polled: Mapping[Key, list[Any]],
     ) -> dict[tuple[str, str], Any]:
-        """Return the state at the start: objects that reads showed, and other answers that
-        changed."""
+        """Return the initial state: objects that reads showed, and other answers that changed."""
         state: dict[tuple[str, str], Any] = {}
         for key, call in pooled.items():
             changed = any(not same(call.answer, one.answer) for _, one in reads.get(key, ()))
@@ -242,14 +241,14 @@ class Builder:
     # Answers and effects of writes.
 
     def _done(self, seq: int) -> tuple[str, tuple[str, str]]:
-        """Return the path that says that a write was made, and its place."""
+        """Return the path that records that a write was made, and its place."""
         call = self._by_seq[seq]
         place = self.place(call.tool, call.arguments)
         return f"{DONE}.{'.'.join(place)}", place
 
     def _write_cases(self, story: Story, changes: Mapping[int, Any]) -> None:
-        """Add the answer and the effects of each write; one that was made more than once is
-        distinguished by how often it was made before."""
+        """Add the answer and the effects of each write; repeated writes are distinguished by how
+        often they were made before."""
         made: dict[Key, list[Made]] = {}
         for call in story.calls:
             if self.acts(call.tool) == "write" and call.status == "ok":
@@ -277,8 +276,8 @@ class Builder:
                 self._effects.setdefault(call.tool, []).append(effect)
 
     def _differ(self, calls: list[Made], changes: Mapping[int, Any]) -> bool:
-        """Return whether it matters how often a write was made: it answered or did something else,
-        or one time of it is marked wrong and another is not."""
+        """Return whether it matters how often a write was made: its answer or effect differed, or
+        one occurrence is marked wrong and another is not."""
         wrong = {call.seq in self.marked.wrong for call in calls}
         return len(wrong) > 1 or any(
             not same(calls[0].answer, call.answer) or bool(changes.get(call.seq))
@@ -286,8 +285,8 @@ class Builder:
         )
 
     def _sibling_writes(self, state: Mapping[tuple[str, str], Any]) -> None:
-        """Add writes that only siblings made, each its story's first: what came before is known. A
-        note names those that answered something else than the one that is taken."""
+        """Add writes that only siblings made, each the first of its story: the state before it is
+        known. A note names those with another answer than the one used."""
         known = {self.keys.key(call) for call in self.main.calls}
         taken = self._first_writes()
         for story in self.siblings:
@@ -317,7 +316,7 @@ class Builder:
         return {self.keys.key(first): (self.main.name, first)}
 
     def _errors(self) -> None:
-        """Add the calls that did not go well, and those whose answer is left open."""
+        """Add the calls that failed, and those whose answer is left open."""
         good: dict[Key, int] = {}
         for call in self.main.calls:
             if call.status == "ok":
@@ -342,8 +341,8 @@ class Builder:
                 self._add_once(call, {"value": told})
 
     def _failed(self, call: Made, number: int, went_well: int | None) -> None:
-        """Add a call that failed: by chance, where the same call went well later; else it is what
-        the tool answers, of a write that went well before from then on."""
+        """Add a call that failed: by chance, where the same call succeeded later; else the failure
+        is the tool's answer, for a write that succeeded before from then on."""
         message = _message(call.answer)
         if went_well is None and call.status == "error":
             self._add_once(call, {"error": message or "the tool failed"})
@@ -365,7 +364,7 @@ class Builder:
             self.open.append(blank(what, message))
 
     def _add_once(self, call: Made, answer: Mapping[str, Any]) -> None:
-        """Add a case of a call, unless there is one of these arguments in this state."""
+        """Add a case of a call, unless there is one with these arguments in this state."""
         case: dict[str, Any] = {"arguments": self.keys.of(call), **answer}
         cases = self._cases.setdefault(call.tool, [])
         known = self._whens.setdefault(self.keys.key(call), [])
@@ -382,8 +381,8 @@ class Builder:
     # Required calls without a recorded answer.
 
     def needs_in(self, offered: Mapping[str, Definition]) -> tuple[Need, ...]:
-        """Return the required calls in a world that is known: it answers whatever they are given,
-        so that only their arguments may be unknown."""
+        """Return the required calls in a known world: it answers any arguments, so that only the
+        arguments may be unknown."""
         found = []
         for need in self.marked.needs:
             given = need.arguments
@@ -433,9 +432,9 @@ class Builder:
         return tuple(found)
 
     def _likely(self, tool: Definition | None) -> dict[str, Any]:
-        """Return the arguments of a required call that names none: those that other calls gave
-        under the names which the tool requires, else the ids that they share; never one that a tool
-        of known parameters does not have."""
+        """Return the arguments for a required call that names none: the values that other calls
+        gave to the tool's required parameters, else the ids that they share; never an argument
+        outside the tool's known parameters."""
         wanted = [] if tool is None else tool.parameters.get("required") or []
         has = None if tool is None or tool.inferred else tool.parameters.get("properties") or {}
         given: dict[str, Any] = {}
@@ -448,7 +447,7 @@ class Builder:
         return given
 
     def _tell_missing(self, tool: Definition | None, given: Mapping[str, Any]) -> None:
-        """Leave open the arguments that a required call must have and that nothing says."""
+        """Leave open the required arguments of a required call that nothing states."""
         required = [] if tool is None else tool.parameters.get("required") or []
         missing = [name for name in required if name not in given]
         if tool is not None and missing:
@@ -462,7 +461,7 @@ class Builder:
             )
 
     def _seen(self, arguments: Mapping[str, Any]) -> list[Any]:
-        """Return what writes answered on the object that these arguments name."""
+        """Return the answers of writes on the object that these arguments name."""
         found: list[Any] = []
         for call in self.main.calls:
             answer = call.answer
@@ -513,7 +512,8 @@ class Builder:
             cases = self._cases.get(name, [])
             responses: dict[str, Any] = {"unrecorded": "spoil"}
             if cases:
-                # The first case that fits answers, and one fits calls with more arguments too.
+                # The first matching case answers, and a case also matches calls with further
+                # arguments.
                 ordered = sorted(cases, key=lambda one: (-len(one["arguments"]), "when" not in one))
                 responses = {"match": ordered, "unrecorded": "spoil"}
             else:

@@ -11,7 +11,7 @@ from reviewer.suite.candidate import Candidate
 
 def check_runnable(candidate: Candidate, folder: Path) -> None:
     """Raise Unrunnable, naming the file and the way out, unless the candidate of the suite in
-    `folder` can be run. Nothing is started and nothing is asked of the network."""
+    `folder` can be run. Starts nothing and uses no network."""
     _kind_of(candidate, folder).check(candidate, folder)
     if candidate.runner.get("code_sha256"):
         from reviewer.running.code import measured_code, pinned_code

@@ -1,9 +1,9 @@
 """The paths in a suite's `candidates/` that belong to other candidates.
 
 Those are their manifests, the folders of their names, and the files that their manifests name with
-the folders these are in. What the candidate's own manifest names stays, as does what nobody names:
-it is shared. The scripts that prove episodes are nobody's: they hold the right calls, so every
-candidate is kept from them.
+the folders that contain them. Files that the candidate's own manifest names, and files that nobody
+names, are excluded: the latter are shared. The scripts that prove episodes belong to nobody: they
+contain the right calls, so every candidate is kept from them.
 """
 
 import os
@@ -18,8 +18,8 @@ from reviewer.suite.strict_json import loads
 
 
 def of_others(folder: Path, candidate: Candidate) -> tuple[Path, ...]:
-    """Return the paths below a suite folder's `candidates/` that a candidate is not to read. Its
-    manifest need not be written yet."""
+    """Return the paths below a suite folder's `candidates/` that a candidate may not read. Its
+    manifest need not exist yet."""
     base = Path(os.path.abspath(folder / CANDIDATES))
     own = set(_named([candidate.runner, list(candidate.prompts), candidate.config], base))
     others: set[Path] = set()
@@ -31,7 +31,7 @@ def of_others(folder: Path, candidate: Candidate) -> tuple[Path, ...]:
     for path in others - own:
         place = path.parent if path.is_file() and path.parent != base else path
         if any(kept.is_relative_to(place) for kept in own):
-            place = path  # a folder of both: what is the other's there
+            place = path  # a folder of both: only the other's files in it
         if not any(kept.is_relative_to(place) for kept in own):
             hidden.add(place)
     return tuple(sorted(hidden))
@@ -39,7 +39,7 @@ def of_others(folder: Path, candidate: Candidate) -> tuple[Path, ...]:
 
 def owners(folder: Path, files: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Return the candidates whose manifests name each of these files of `candidates/`, or a folder
-    that it is in. A file without any is shared."""
+    that contains it. A file without any is shared."""
     base = Path(os.path.abspath(folder / CANDIDATES))
     named = {path.stem: set(_belonging(base / path.name, base)) for path in candidate_files(folder)}
     return {
@@ -55,7 +55,7 @@ def _is_of(file: Path, named: set[Path], base: Path) -> bool:
 
 
 def _belonging(manifest: Path, base: Path) -> Iterator[Path]:
-    """Yield the paths below `base` that are a candidate's by its manifest."""
+    """Yield the paths below `base` that belong to a candidate by its manifest."""
     yield manifest
     if (home := manifest.with_suffix("")).is_dir():
         yield home
@@ -67,7 +67,7 @@ def _belonging(manifest: Path, base: Path) -> Iterator[Path]:
 
 
 def _named(said: Any, base: Path) -> Iterator[Path]:
-    """Yield the paths below `base` that texts of a manifest name."""
+    """Yield the paths below `base` named in texts of a manifest."""
     for word in _words(said):
         for place in _places(word, base):
             if place != base and place.is_relative_to(base) and place.exists():

@@ -1,7 +1,7 @@
 """The parts of a candidate's manifest that a run needs, read before anything is run or sent.
 
-Files that it names, which lie inside the suite folder and have the digest it names; the address,
-key, config and prompts of an OpenAI-compatible candidate; and prices of tokens.
+Files that it names, which lie inside the suite folder and have the named digest; the address, key,
+config and prompts of an OpenAI-compatible candidate; and prices of tokens.
 """
 
 import math
@@ -19,7 +19,7 @@ from reviewer.suite.strict_json import sha256_hex
 
 
 def manifest_file(candidate: Candidate, folder: Path) -> str:
-    """Return the candidate's manifest as messages name it."""
+    """Return the name of the candidate's manifest in messages."""
     return f"{folder.name}/{CANDIDATES}/{shown(candidate.candidate_id, 200)}.json"
 
 
@@ -27,8 +27,8 @@ def read_below(folder: Path, path: str, sha256: str, where: str) -> bytes:
     """Return the content of a file inside `folder`. `where` names the manifest and the member that
     names the file.
 
-    Raises Unrunnable for a path that leaves the folder (also through a link), a file that cannot
-    be read, and content whose digest is another.
+    Raises Unrunnable for a path that leaves the folder (also through a link), a file that cannot be
+    read, and content with another digest.
     """
     if (reason := path_problem(path)) is not None:
         raise Unrunnable(f"{where}: `{shown(path, 200)}` {reason}: name a file inside the suite")
@@ -55,11 +55,11 @@ CACHED = "cached_input_usd_per_million_tokens"
 
 _MILLION = 1_000_000
 _MOST_TOKENS = 10**12
-"""More than any provider sells in one answer: a larger count is no measurement."""
+"""More than any provider returns in one answer: a larger count is no measurement."""
 
 
 class Prices(NamedTuple):
-    """US dollars per million tokens; None where the manifest is silent. Cached input without a
+    """US dollars per million tokens; None where the manifest states none. Cached input without a
     price of its own costs what input costs."""
 
     input: float | None = None
@@ -76,8 +76,8 @@ class UsageNames(NamedTuple):
 
 
 def read_prices(prices: Mapping[str, Any], where: str) -> Prices:
-    """Return the manifest's `prices`; `where` names it. Raises Unrunnable for a member that no
-    token can be priced by."""
+    """Return the manifest's `prices`; `where` names it. Raises Unrunnable for a member that is not
+    a price per token."""
     for name, amount in prices.items():
         if name not in (INPUT, OUTPUT, CACHED):
             known = f"write `{INPUT}`, `{OUTPUT}` or `{CACHED}`"
@@ -90,8 +90,8 @@ def read_prices(prices: Mapping[str, Any], where: str) -> Prices:
 def usage_of(said: Any, names: UsageNames) -> Usage | None:
     """Return the `usage` member of an answer; None when it is not an object.
 
-    A count that is negative, not an integer or too large to be true is unknown, and so is an input
-    of which more was cached than there was.
+    A count that is negative, not an integer or implausibly large is unknown, and so is an input
+    count below its cached part.
     """
     if not isinstance(said, dict):
         return None
@@ -106,7 +106,7 @@ def usage_of(said: Any, names: UsageNames) -> Usage | None:
 
 
 def cost_usd(usage: Usage | None, prices: Prices) -> float | None:
-    """Return US dollars; None when a count or a price that is needed is not known."""
+    """Return US dollars; None when a needed count or price is not known."""
     if usage is None or usage.input_tokens is None or usage.output_tokens is None:
         return None
     if prices.input is None or prices.output is None:
@@ -124,10 +124,10 @@ def cost_usd(usage: Usage | None, prices: Prices) -> float | None:
 def metered(
     said: Sequence[Any], names: UsageNames, prices: Prices
 ) -> tuple[Usage | None, float | None]:
-    """Usage and cost of one turn from the `usage` members of its answers, the good one last.
+    """Return usage and cost of one turn from the `usage` members of its answers, the good one last.
 
-    An answer that was not usable but says what it used was paid for, so it counts; one that says
-    nothing is no measurement and is left out. Without a usage of the good one nothing is known.
+    An answer that was not usable but states its usage was paid for, so it counts; one that states
+    none is no measurement and is left out. Without the usage of the good answer nothing is known.
     """
     if not said or not isinstance(said[-1], dict):
         return None, None
@@ -159,7 +159,7 @@ _SHORTEST_KEY = 6
 
 
 class Kind(NamedTuple):
-    """A type of a config member, with the words for it in a message."""
+    """A type of a config member, with its name in messages."""
 
     words: str
     fits: Callable[[Any], bool]
@@ -178,12 +178,12 @@ STOPS = Kind(
 CHOICE = Kind("`auto`, `required` or `none`", lambda v: isinstance(v, str) and v in _CHOICES)
 
 FOR_TOOLS = ("tool_choice", "parallel_tool_calls")
-"""Config members that providers take only beside tools."""
+"""Config members that providers accept only with tools."""
 
 
 class Dialect(NamedTuple):
-    """One of the two APIs: the config members it is sent, and those that only the other one has,
-    each with what to do about it."""
+    """One of the two APIs: the config members that it accepts, and those that only the other one
+    has, each with what to do about it."""
 
     kind: str
     config: Mapping[str, Kind]
@@ -191,7 +191,7 @@ class Dialect(NamedTuple):
 
 
 class Secret:
-    """A key that is given to one header only, and replaced wherever else it occurs.
+    """A key that is used in one header only, and replaced wherever else it occurs.
 
     It cannot be pickled. The empty secret is for a server that needs none.
     """
@@ -211,8 +211,9 @@ class Secret:
         return text.replace(self._text, SECRET) if self._text else text
 
     def cleared(self, value: Any) -> Any:
-        """Return a JSON value in which no text holds the key, the names of members included. One of
-        fewer than 6 characters is a placeholder that any text may hold, so it is left."""
+        """Return a JSON value in which no text contains the key, including the names of members.
+        A key of fewer than 6 characters is a placeholder that may occur in any text, so it is
+        left."""
         if len(self._text) < _SHORTEST_KEY:
             return value
         if isinstance(value, str):
@@ -231,7 +232,7 @@ class Secret:
 
 
 class Places(NamedTuple):
-    """Where a person corrects an endpoint's settings, as messages name the places."""
+    """Where a person corrects an endpoint's settings: the names of the places in messages."""
 
     base_url: str
     api_key_env: str
@@ -256,9 +257,10 @@ class Settings(NamedTuple):
 def read_settings(candidate: Candidate, folder: Path, dialect: Dialect) -> Settings:
     """Return the settings of a candidate's endpoint.
 
-    Raises Unrunnable, naming the file, the member and the way out, for anything that keeps this
-    candidate from being run: also a key that is not in the environment, or a prompt that is not the
-    one the manifest names."""
+    Raises Unrunnable, naming the file, the member and the way out, for anything that prevents this
+    candidate from running: also a key that is missing in the environment, or a prompt with another
+    digest than in the manifest.
+    """
     file, runner = manifest_file(candidate, folder), candidate.runner
     for name in runner.get("options") or {}:
         reason = f"is unknown; {dialect.kind} has no options: remove it"
@@ -282,8 +284,8 @@ def read_settings(candidate: Candidate, folder: Path, dialect: Dialect) -> Setti
 
 
 def read_base_url(text: str | None, where: str) -> SplitResult:
-    """Return the address that requests go below; `where` names it. Raises Unrunnable for what is
-    none, or holds a secret."""
+    """Return the address below which requests go; `where` names it. Raises Unrunnable for an
+    invalid one, or one that contains a secret."""
     if not text:
         raise Unrunnable(f"{where}: is missing: write where requests go, such as `https://…/v1`")
     try:
@@ -305,7 +307,7 @@ def read_base_url(text: str | None, where: str) -> SplitResult:
 
 def read_key(env: str | None, where: str) -> Secret:
     """Return the key in the environment variable of that name; the empty secret without a name.
-    Raises Unrunnable when there is none, or what no key can be."""
+    Raises Unrunnable when it is missing, or cannot be a key."""
     if env is None:
         return Secret()
     text = os.environ.get(env, "")

@@ -1,8 +1,8 @@
 """Candidates that are agents with an MCP client: they are started by their command, and find the
-tools of the episode on a server that they are pointed at.
+tools of the episode on a server whose address they get.
 
 The server runs beside the agent, in its sandbox (`mcp_child`), and decides nothing: every call
-comes here as a line and goes to the broker as those of any other candidate.
+comes here as a line and goes to the broker like those of any other candidate.
 """
 
 import re
@@ -39,8 +39,8 @@ _NAMES = UsageNames("input", "output", "details")
 
 
 class McpCandidate(ChildCandidate):
-    """The manifest's `runner.command`, which speaks MCP. Raises Unrunnable as `check_mcp`, and
-    where its transport wants a network that the run does not grant."""
+    """The manifest's `runner.command`, which speaks MCP. Raises Unrunnable as `check_mcp` does, and
+    where its transport needs a network that the run does not grant."""
 
     LATE = "its agent neither called a tool nor ended within {:g} s (`timeout_s` of the manifest)"
 
@@ -91,7 +91,7 @@ class McpCandidate(ChildCandidate):
 
 
 def check_mcp(candidate: Candidate, folder: Path) -> None:
-    """Raise Unrunnable unless there is such a program, and it can be pointed at its server."""
+    """Raise Unrunnable unless the program exists and can be pointed at its server."""
     check_common(candidate, folder)
     argv_of(candidate, folder)
     runner, file = candidate.runner, manifest_file(candidate, folder)
@@ -113,8 +113,8 @@ def check_mcp(candidate: Candidate, folder: Path) -> None:
 
 
 def wire_names(tools: Iterable[str], file: str) -> dict[str, str]:
-    """Return name over MCP → name in the suite: clients want letters, digits, `_` and `-`, and put
-    a name of the server's before it. Raise Unrunnable for two tools that would have one name."""
+    """Return name over MCP → name in the suite: clients require letters, digits, `_` and `-`, and
+    prefix the server's name. Raise Unrunnable for two tools that would have one name."""
     found: dict[str, str] = {}
     for tool in tools:
         name = re.sub(r"[^A-Za-z0-9_-]", "_", tool)[:_LONGEST_NAME]
@@ -128,8 +128,8 @@ def wire_names(tools: Iterable[str], file: str) -> dict[str, str]:
 
 
 class WireLines(Lines):
-    """Reads the lines of `mcp_child`. The final one holds what the agent printed, which `output` of
-    the manifest says how to read. `names` are those of `wire_names`."""
+    """Reads the lines of `mcp_child`. The final one contains the agent's output, which is read as
+    `output` of the manifest says. `names` are those of `wire_names`."""
 
     PLACE = "call {} over MCP"
 
@@ -154,8 +154,8 @@ class WireLines(Lines):
         return turn._replace(message=message, total=total)
 
     def _end(self, line: bytes) -> None:
-        """Raise what the line says. One that says nothing is of the agent, and is refused as any
-        other."""
+        """Raise the error that the line states. A line without one comes from the agent, and is
+        refused like any other."""
         try:
             said = loads(line, "")
         except ContractError:
@@ -168,8 +168,8 @@ class WireLines(Lines):
 
 
 def printed(text: str, output: Mapping[str, Any]) -> tuple[str, Usage | None]:
-    """Return the final message in what an agent printed, and the tokens of the attempt, None where
-    it does not tell them. Raise CandidateFault for text that is not as `output` says."""
+    """Return the final message in an agent's output, and the tokens of the attempt, None where it
+    does not state them. Raise CandidateFault for text that is not as `output` says."""
     form = output.get("form") or "text"
     lines = [line for line in text.split("\n") if line.strip()]
     if not lines:
@@ -196,7 +196,7 @@ def printed(text: str, output: Mapping[str, Any]) -> tuple[str, Usage | None]:
     details: dict[str, Any] = {}
     if output.get("cached_input_tokens"):
         cached = _sum(values, output["cached_input_tokens"])
-        if cached is None:  # what the input cost is then not known
+        if cached is None:  # the cost of the input is then unknown
             return told[-1], None
         details = {"details": {"cached_tokens": cached}}
     return told[-1], usage_of({**counts, **details}, _NAMES)
@@ -210,8 +210,8 @@ def _json(text: str, where: str) -> Any:
 
 
 def _sum(values: list[Any], places: Iterable[str]) -> int | None:
-    """Return the sum of the counts at these places; None when one is not there, is no count, or is
-    told in several lines, of which nobody says whether they add up."""
+    """Return the sum of the counts at these places; None when one is missing, is not a count, or is
+    stated in several lines, where it is unknown whether they add up."""
     counts = []
     for place in places:
         told = [found for value in values if (found := _at(value, place)) is not None]

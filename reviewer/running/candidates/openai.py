@@ -99,7 +99,7 @@ _CUT_OFF = {
 class EndpointCandidate(ABC):
     """One attempt of a candidate behind an endpoint (an `Adapter`), in one of the two APIs.
 
-    `_sent` is the conversation so far, in the API's own form: each request carries all of it.
+    `_sent` is the conversation so far, in the API's own form: each request contains all of it.
     """
 
     DIALECT: ClassVar[Dialect]
@@ -113,8 +113,8 @@ class EndpointCandidate(ABC):
 
     @classmethod
     def check(cls, candidate: Candidate, folder: Path) -> None:
-        """Raise Unrunnable when this candidate cannot be run from this suite folder, now and
-        here."""
+        """Raise Unrunnable when this candidate cannot be run from this suite folder, now and on
+        this machine."""
         read_settings(candidate, folder, cls.DIALECT)
 
     async def begin(self, brief: Brief) -> Turn:
@@ -138,18 +138,18 @@ class EndpointCandidate(ABC):
 
     @abstractmethod
     def _schema(self, tool: ToolSpec) -> dict[str, Any]:
-        """Return a tool as the API takes it."""
+        """Return a tool in the API's form."""
 
     @abstractmethod
     def _result(self, seen: Observation) -> dict[str, Any]:
-        """Return the answer to a call as the API takes it."""
+        """Return the answer to a call in the API's form."""
 
     @abstractmethod
     async def _turn(self) -> Turn:
-        """Ask for the next turn and keep what must be sent back."""
+        """Request the next turn and keep what must be sent back."""
 
     def _config(self) -> dict[str, Any]:
-        """Return the config to send; without tools, providers refuse what is about tools."""
+        """Return the config to send; without tools, providers refuse members about tools."""
         config = self._settings.config
         return {name: config[name] for name in config if self._tools or name not in FOR_TOOLS}
 
@@ -179,7 +179,8 @@ class OpenAIChat(EndpointCandidate):
         return Turn(self._accept(answer), answer.text, usage, cost_usd, answered=said, last=False)
 
     def _accept(self, answer: "ChatAnswer") -> tuple[Call, ...]:
-        """Keep the message to be sent back as it was given, with the ids its calls go by here.
+        """Keep the message to be sent back as it was received, with this attempt's ids for its
+        calls.
 
         That includes what the provider attached for itself (reasoning, signatures): several refuse
         the next request without it. None of that reaches the turn.
@@ -210,8 +211,8 @@ class ChatAnswer(NamedTuple):
 
 
 def read_answer(body: dict[str, Any]) -> ChatAnswer:
-    """Return the message of an answer. Raise Again for one that has not the shape of an answer,
-    CandidateFault for one cut off."""
+    """Return the message of an answer. Raise Again for one that does not have the shape of an
+    answer, CandidateFault for one cut off."""
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
@@ -232,8 +233,8 @@ def read_answer(body: dict[str, Any]) -> ChatAnswer:
 class OpenAIResponses(EndpointCandidate):
     """A candidate behind a Responses endpoint.
 
-    Nothing is kept at the provider (`store: false`): each request carries all items so far, those
-    of the model as they were given, its sealed reasoning among them.
+    Nothing is stored at the provider (`store: false`): each request contains all items so far,
+    those of the model as they were received, including its encrypted reasoning.
     """
 
     DIALECT = RESPONSES
@@ -248,8 +249,9 @@ class OpenAIResponses(EndpointCandidate):
         return {"type": "function_call_output", "call_id": seen.call_id, "output": output}
 
     async def _turn(self) -> Turn:
-        """Reasoning that is not kept at the provider must come sealed to be sent back, but models
-        that do not reason refuse to be asked for it: then it is not asked for again."""
+        """Request the next turn. Reasoning that is not stored at the provider must come encrypted
+        to be sent back, but models that do not reason refuse a request for it: then it is not
+        requested again."""
         meter = partial(metered, names=_RESPONSES_USAGE, prices=self._settings.prices)
         ask = partial(self._endpoint.ask, "/responses", read=_read_output, meter=meter)
         try:
@@ -275,7 +277,7 @@ class OpenAIResponses(EndpointCandidate):
         return payload | config
 
     def _accept(self, items: list[dict[str, Any]]) -> tuple[Call, ...]:
-        """Keep the items to be sent back, with the ids their calls go by here."""
+        """Keep the items to be sent back, with this attempt's ids for their calls."""
         calls = []
         for item in items:
             if item.get("type") != "function_call":
@@ -289,8 +291,8 @@ class OpenAIResponses(EndpointCandidate):
 
 def _read_output(body: dict[str, Any]) -> tuple[list[dict[str, Any]], str | None, Answered | None]:
     """Return the items of an answer, its text and the model that answered. Raise Again for an
-    answer that has not the shape of one, CandidateFault for one cut off or with an item of a kind
-    that was not offered."""
+    answer that does not have the shape of one, CandidateFault for one cut off or with an item of a
+    kind that was not offered."""
     status = body.get("status", "completed")
     if status == "incomplete":
         details = body.get("incomplete_details")
@@ -325,8 +327,8 @@ def _joined(texts: list[str]) -> str | None:
 
 
 class CallIds:
-    """Gives every call of an attempt an id of its own: the provider's where it is a usable one that
-    was not used before, else a made one."""
+    """Gives every call of an attempt a unique id: the provider's where it is usable and was not
+    used before, else a generated one."""
 
     def __init__(self) -> None:
         self._used: set[str] = set()
@@ -345,21 +347,21 @@ class CallIds:
 
 
 def call_of(call_id: str, tool: Any, arguments: Any, key: Secret) -> Call:
-    """Return a call out of an answer, free of the key. Raise CandidateFault when it names no tool
-    at all; one that was not offered is a call like any other."""
+    """Return a call from an answer, without the key. Raise CandidateFault when it names no tool at
+    all; a tool that was not offered makes a call like any other."""
     if not isinstance(tool, str) or name_problem(tool) is not None:
         named = f"`{shown(tool)}`" if isinstance(tool, str) else "no text"
         raise CandidateFault(f"it called a tool whose name cannot be one: {named}")
     read, problem = read_arguments(arguments)
-    # Again, although the answer was freed of it: within the JSON text it may be spelled with \u.
+    # Again, although the answer was cleared: within the JSON text the key may be spelled with \u.
     return Call(call_id, tool, key.cleared(read), problem)
 
 
 def read_arguments(written: Any) -> tuple[dict[str, Any], str]:
     """Return the arguments of a call and why they could not be read ("" when they could).
 
-    Providers write them as JSON in a text; nothing at all means no arguments, and some servers
-    send the object itself.
+    Providers write them as JSON in a text; an empty text means no arguments, and some servers send
+    the object itself.
     """
     value = written
     if value is None or (isinstance(value, str) and not value.strip()):
@@ -378,7 +380,7 @@ def read_arguments(written: Any) -> tuple[dict[str, Any], str]:
 
 def text_of(content: Any) -> str:
     """Return a message's text, also when it comes in parts, of which one may be a refusal. Raise
-    Again when it is none."""
+    Again when it is not a text."""
     if content is None or isinstance(content, str):
         return content or ""
     if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):

@@ -1,9 +1,9 @@
 """The client of an OpenAI-compatible endpoint: retries with backoff, one gate per host for all
-attempts, one connection pool per event loop, and no secrets out.
+attempts, one connection pool per event loop, and no leaks of secrets.
 
-A key is in the Authorization header and nowhere else: every answer is freed of it at this
-door, redirects are not followed, cookies are not kept, and the libraries below say nothing of
-what they send or get.
+A key is in the Authorization header and nowhere else: it is removed from every answer on arrival,
+redirects are not followed, cookies are not kept, and the libraries below log nothing of what they
+send or receive.
 """
 
 import asyncio
@@ -47,11 +47,12 @@ _CANDIDATES_OWN = {
     "content_policy_violation": "content_filter",
     "context_length_exceeded": "context_length",
 }
-"""Errors that are the candidate's, not the provider's: by its request, or by its length."""
+"""Errors that are the candidate's, not the provider's: due to its request, or its length."""
 
 
 class RetryableError(Exception):
-    """A failed try that may succeed when repeated. `after_s` is the wait the provider asked for."""
+    """A failed try that may succeed when repeated. `after_s` is the wait that the provider asked
+    for."""
 
     def __init__(self, text: str, after_s: float | None = None) -> None:
         super().__init__(text)
@@ -59,7 +60,7 @@ class RetryableError(Exception):
 
 
 class RequestRefusal(Infrastructure):
-    """The provider refuses this request for good. `said` is its own message."""
+    """The provider permanently refuses this request. `said` is its own message."""
 
     def __init__(self, text: str, said: str = "") -> None:
         super().__init__(text)
@@ -92,7 +93,7 @@ def object_of(data: bytes) -> dict[str, Any]:
 
 
 def one_meaning(value: Any) -> bool:
-    """Return whether every JSON reader would see the same value: no member twice, no NaN, no
+    """Return whether every JSON reader would see the same value: no repeated member, no NaN, no
     infinity."""
     waiting = [value]
     while waiting:
@@ -138,8 +139,8 @@ def complaint(error: Any, safe: Callable[[str], str]) -> Complaint:
 def refuse(
     status: int, error: Complaint, settings: Settings, after_s: float | None = None
 ) -> NoReturn:
-    """Raise what an answer of this status means: RetryableError, Unrunnable, CandidateFault or
-    RequestRefusal."""
+    """Raise the error that an answer of this status means: RetryableError, Unrunnable,
+    CandidateFault or RequestRefusal."""
     host, env = settings.host, settings.key.env
     if error.code in _CANDIDATES_OWN:
         reason = _CANDIDATES_OWN[error.code]
@@ -168,7 +169,7 @@ def refuse(
 def refuse_error_member(
     body: dict[str, Any], settings: Settings, safe: Callable[[str], str]
 ) -> None:
-    """Raise as `refuse` for an answer whose body holds an error: some gateways answer 200 with
+    """Raise as `refuse` for an answer whose body contains an error: some gateways answer 200 with
     one."""
     if body.get("error") is None:
         return
@@ -182,9 +183,9 @@ _CLOSE_ENOUGH_S = 0.001
 class Pace(NamedTuple):
     """The patience of a candidate's client; seconds throughout.
 
-    `total_s` bounds the tries of one request and the waiting between them, not the wait for a
-    place under `requests_per_minute`. `longest_wait_s` is the most a provider may ask for.
-    `sleep`, `draw` (uniform in [0, 1)), `now` and `wall` are replaced in tests.
+    `total_s` bounds the tries of one request and the waiting between them, not the wait for a place
+    under `requests_per_minute`. `longest_wait_s` is the most that a provider may ask for. `sleep`,
+    `draw` (uniform in [0, 1)), `now` and `wall` are replaced in tests.
     """
 
     tries: int = 6
@@ -199,13 +200,13 @@ class Pace(NamedTuple):
 
     def backoff_s(self, tried: int) -> float:
         """Return how long to wait after that many tries: doubled each time, and between half and
-        all of it, so that attempts which failed together do not come back together."""
+        all of it, so that attempts which failed together do not retry together."""
         whole = min(self.longest_backoff_s, self.first_wait_s * 2.0 ** (tried - 1))
         return whole * (1 + self.draw()) / 2
 
     def asked_s(self, header: str | None) -> float | None:
-        """Seconds from now that a `Retry-After` asks for (a number of them, or a date); None when
-        there is none or it cannot be read."""
+        """Return the seconds from now that a `Retry-After` asks for (a number of them, or a date);
+        None when there is none or it cannot be read."""
         if header is None:
             return None
         try:
@@ -223,7 +224,7 @@ class Pace(NamedTuple):
 
 
 class HostGate:
-    """The gate of a host: requests leave in the order they came, as far apart as the manifest's
+    """The gate of a host: requests leave in the order in which they came, spaced as the manifest's
     `requests_per_minute` says, and none while the host has asked for a pause."""
 
     def __init__(self) -> None:
@@ -253,9 +254,9 @@ class _Shared:
     """State that all candidates of one event loop share: connections while one of them is open, and
     the gates of the hosts.
 
-    Each request under way has a client with one connection to its host, which the next one takes
-    over. One client with a connection for each attempt looks through all of them at every request:
-    with 256 that takes longer than all the rest.
+    Each request in flight has a client with one connection to its host, which the next request
+    reuses. A single client with a connection for each attempt would look through all of them at
+    every request: with 256 that takes longer than all the rest.
     """
 
     def __init__(self) -> None:
@@ -354,9 +355,9 @@ class Endpoint:
         """Post `payload` until an answer comes that `read` can use; `read` raises Again for one it
         cannot.
 
-        Also returned is the result of `meter` for the `usage` members of all answers that were JSON
-        objects, the good one last; a CandidateFault carries it too. Raises Infrastructure when the
-        tries are used up, else what the answer means.
+        Also return the result of `meter` for the `usage` members of all answers that were JSON
+        objects, the good one last; a CandidateFault has it too. Raises Infrastructure when the
+        tries are used up, else the error that the answer means.
         """
         self._connect()
         content = json.dumps(payload, allow_nan=False, separators=(",", ":")).encode()
@@ -384,13 +385,14 @@ class Endpoint:
                 await shared.leave()
 
     def waited_s(self) -> float:
-        """Return how long it has waited so far for a provider that was busy or failing: all the
-        time but that of the tries that brought an answer."""
+        """Return how long it has waited so far for a provider that was busy or failing: all time
+        except that of the tries that brought an answer."""
         waiting = 0.0 if self._waiting_since is None else self._pace.now() - self._waiting_since
         return self._waited_s + waiting
 
     def safe(self, text: str) -> str:
-        """Return a provider's text fit for an error: no key, no identifier, one line, not long."""
+        """Return a provider's text in a form for an error: no key, no identifier, one line, not
+        long."""
         return Mask(self._redaction).line(self._settings.key.hide(text).strip())
 
     def _connect(self) -> None:
@@ -498,7 +500,7 @@ class Endpoint:
 
 
 async def _read(response: "httpx.Response", limit: int) -> tuple[bytes, bool]:
-    """Return at most `limit` bytes as they came over the wire, and whether that is all."""
+    """Return at most `limit` bytes as received, and whether that is all."""
     data = bytearray()
     async for chunk in response.aiter_raw():
         data += chunk

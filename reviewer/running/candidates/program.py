@@ -129,8 +129,8 @@ class Lines:
         return message
 
     def _total(self, said: Mapping[str, Any]) -> Usage | None:
-        """Return the tokens of the whole attempt, where its last line states them: no fewer than
-        its lines stated one by one."""
+        """Return the tokens of the whole attempt, where its last line states them: at least as many
+        as its lines stated one by one."""
         total = self._usage(said, "total")
         for name, count in (total._asdict() if total is not None else {}).items():
             if count is not None and count < self._told.get(name, 0):
@@ -193,7 +193,8 @@ _GRACE_S = 0.3
 
 
 class ChildCandidate:
-    """One child process, for one attempt, that talks in JSON lines; whatever its program is."""
+    """One child process, for one attempt, that communicates in JSON lines, whatever its program
+    is."""
 
     LATE = "its program gave no answer within {:g} s"
 
@@ -262,8 +263,8 @@ class ChildCandidate:
 
 
 def check_common(candidate: Candidate, folder: Path) -> None:
-    """Raise Unrunnable unless the key is set, the script is the one that the manifest names, and
-    the prices are valid: for every candidate in a process of its own."""
+    """Raise Unrunnable unless the key is set, the script has the manifest's digest, and the prices
+    are valid: for every candidate in a process of its own."""
     runner, manifest = candidate.runner, manifest_file(candidate, folder)
     for name in runner.get("options") or {}:
         raise Unrunnable(f"{manifest}: $.runner.options: `{shown(name)}` is unknown")
@@ -285,7 +286,7 @@ def check_common(candidate: Candidate, folder: Path) -> None:
 
 
 def prices_of(candidate: Candidate, folder: Path) -> Prices:
-    """Return the manifest's prices. Raise Unrunnable for an unknown one."""
+    """Return the manifest's prices. Raise Unrunnable for an invalid one."""
     return read_prices(candidate.prices, f"{manifest_file(candidate, folder)}: $.prices")
 
 
@@ -306,7 +307,7 @@ def order_for(task: Task, argv: Sequence[str], opened: Sequence[Path]) -> Order:
 
 
 class CommandCandidate(ChildCandidate):
-    """The manifest's `runner.command`. Raises Unrunnable as `check`."""
+    """The manifest's `runner.command`. Raises Unrunnable as `check` does."""
 
     def __init__(self, task: Task) -> None:
         folder = Path(task.folder)
@@ -316,7 +317,8 @@ class CommandCandidate(ChildCandidate):
 
 
 def check_command(candidate: Candidate, folder: Path) -> None:
-    """Raise Unrunnable unless there is such a program, and all that the manifest names for it."""
+    """Raise Unrunnable unless the program exists, with everything that the manifest names for
+    it."""
     check_common(candidate, folder)
     argv_of(candidate, folder)
 
@@ -324,7 +326,7 @@ def check_command(candidate: Candidate, folder: Path) -> None:
 def argv_of(candidate: Candidate, folder: Path) -> tuple[str, ...]:
     """Return the command with its program as an absolute path.
 
-    A program without a slash is searched on PATH; a relative path is one below the suite's
+    A program without a slash is searched on PATH; a relative path is below the suite's
     `candidates/`, and so is any argument that begins with `./`. Raises Unrunnable.
     """
     where = f"{manifest_file(candidate, folder)}: $.runner.command"
@@ -332,8 +334,8 @@ def argv_of(candidate: Candidate, folder: Path) -> tuple[str, ...]:
 
 
 def command_of(command: Sequence[Any], folder: Path, where: str) -> tuple[str, ...]:
-    """Return a command as `argv_of` does, whose files are in `folder` of the suite. `where` is how
-    messages name it."""
+    """Return a command as `argv_of` does, with its files in `folder` of the suite. `where` is its
+    name in messages."""
     base = folder.resolve()
     for word in command:
         if not isinstance(word, str) or "\0" in word:
@@ -377,7 +379,7 @@ HARNESS = Path(__file__).parents[1] / "python_child.py"
 
 
 class PythonCandidate(ChildCandidate):
-    """The manifest's `runner.entry`. Raises Unrunnable as `check`."""
+    """The manifest's `runner.entry`. Raises Unrunnable as `check` does."""
 
     def __init__(self, task: Task) -> None:
         folder = Path(task.folder)
@@ -393,7 +395,7 @@ class PythonCandidate(ChildCandidate):
 
 
 def check_python(candidate: Candidate, folder: Path) -> None:
-    """Raise Unrunnable unless there is such a module; nothing of it is run."""
+    """Raise Unrunnable unless the module exists; none of its code is run."""
     check_common(candidate, folder)
     entry = candidate.runner.get("entry")
     where = f"{manifest_file(candidate, folder)}: $.runner.entry"

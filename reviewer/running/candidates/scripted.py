@@ -1,8 +1,8 @@
-"""A candidate that does what its script says: the same bytes for the same seed, every time.
+"""A candidate that follows its script: the same bytes for the same seed, every time.
 
-Listed attempts come out exactly as listed. Any other takes a plan by weight, and what it costs and
-how long it takes lies around the plan's figures; both are drawn from a digest of seed, candidate,
-episode and attempt, so neither order nor process matters.
+Listed attempts turn out exactly as listed. Any other takes a plan by weight, and its cost and
+duration lie around the plan's figures; both are drawn from a digest of seed, candidate, episode and
+attempt, so neither order nor process matters.
 """
 
 import hashlib
@@ -24,8 +24,8 @@ _USD_DIGITS = 4
 
 
 def check(candidate: Candidate, folder: Path) -> None:
-    """Raise Unrunnable unless the script is there, is the one that the manifest names, and knows
-    every episode of the suite in `folder`."""
+    """Raise Unrunnable unless the script exists, has the manifest's digest, and covers every
+    episode of the suite in `folder`."""
     script = _script(candidate, folder)
     written = (folder / EPISODES).iterdir() if (folder / EPISODES).is_dir() else ()
     for path in sorted(path for path in written if path.suffix in (".json", ".yaml")):
@@ -161,7 +161,7 @@ def _script(candidate: Candidate, folder: Path) -> Script:
     if known is not None and _still(folder, path, sha256):
         return known
     data = read_below(folder, path, sha256, f"{manifest}: $.runner.script")
-    if known is not None:  # a file just written is read each time, but what it says is known
+    if known is not None:  # a new file is read each time, but its parsed content is cached
         return known
     try:
         script = read_script(data, file)
@@ -178,8 +178,8 @@ _MOST_SCRIPTS = 16
 
 
 def _still(folder: Path, path: str, sha256: str) -> bool:
-    """Return whether a file is for certain the one of this digest, as `read_below` would find it.
-    An attempt's code is measured when it begins, which is how the digest is remembered."""
+    """Return whether a file certainly has this digest, as `read_below` would find. An attempt's
+    code is measured when it begins, which caches the digest."""
     if path_problem(path) is not None:
         return False
     place = str(folder)

@@ -1,1 +1,1 @@
-"""A suite's own checks at work, in the sandbox of candidates."""
+"""A suite's own checks, run in the sandbox of candidates."""

@@ -2,9 +2,9 @@
 
 `check_child.py KEEPER`: JSON lines on standard input and output. The first line is the order; each
 further one is a record with its contract, and is given to a fork of this process. The fork keeps
-no descriptor but those of its answer and of what it prints, has limits, and loads a filter that
-leaves it nothing but to compute; it runs the check, answers and ends. This process itself never
-runs a line of the check, and reads no record.
+only the descriptors for its answer and its output, has limits, and loads a filter that allows it
+only to compute; it runs the check, answers and ends. This process itself never runs a line of the
+check, and reads no record.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ import time
 from typing import Any
 
 _BEFOREHAND = ("_strptime", "encodings.ascii", "encodings.latin_1", "encodings.idna")
-"""What modules that compute import when they are first used: a fork can open no file."""
+"""Modules that computing code imports at first use: a fork can open no file."""
 _LONGEST_ANSWER = 1 << 20
 _LONGEST_TEXT = 300
 _ANSWER, _SAID = 3, 1
@@ -28,7 +28,7 @@ _CANNOT_BEGIN = 71
 
 
 def main() -> None:
-    # By its file: the folder that it lies in may be hidden here, and then nothing lists it.
+    # Located by its file: its folder may be hidden here, and then cannot be listed.
     spec = importlib.util.spec_from_file_location("keeper", sys.argv[1])
     if spec is None or spec.loader is None:
         raise ImportError(sys.argv[1])
@@ -109,8 +109,8 @@ def _read(answers: int, says: int, until: float) -> tuple[bytes, bool, bool]:
 def _shut_in(
     order: dict[str, Any], program: bytes, load_filter: Any, answering: int, saying: int
 ) -> None:
-    """Leave this process its answer's descriptor, its limits, and what the filter allows."""
-    # Above those that are put in place: a pipe may have one of these numbers.
+    """Leave this process only its answer's descriptor, its limits, and what the filter allows."""
+    # Above the descriptors that are put in place: a pipe may have one of these numbers.
     high_answer = os.dup2(answering, 200)
     high_said = os.dup2(saying, 201)
     nothing = os.open(os.devnull, os.O_RDONLY)

@@ -1,6 +1,6 @@
-"""Running checks over records: children in the sandbox of candidates, and what their answers mean.
+"""Run checks over records: children in the sandbox of candidates, and the meaning of their answers.
 
-One child runs one check for one candidate. Whatever goes wrong is an answer too: the check is not
+One child runs one check for one candidate. Every failure is an answer too: the check is not
 measured on that record, and the finding says why. Nothing is raised.
 """
 
@@ -40,7 +40,8 @@ T = TypeVar("T")
 CPU_S = 5
 MOST_MEMORY = 512 * 1024**2
 SECONDS = 60.0
-"""What a check may take for one record. Time on the clock only ends what waits for itself."""
+"""Seconds that a check may take for one record. This wall-clock limit only ends checks that
+wait."""
 MOST_FINDINGS = 100
 MOST_TEXT = 300
 MOST_CHILDREN = 8
@@ -52,12 +53,12 @@ NO_ISOLATION = (
 _SLOT = ("attempt", "candidate_id")
 _MEMBERS = frozenset({"gate", "seq", "text"})
 _NO_SUITE = Path("/nonexistent")
-"""A check is handed its record and its contract: there is no folder it works on."""
+"""A check receives its record and its contract: it works on no folder."""
 _CHILD = Path(__file__).with_name("check_child.py")
 
 
 class Ran(NamedTuple):
-    """What came of one check on one record: its findings, or why there are none to rely on."""
+    """The result of one check on one record: its findings, or why there are none to rely on."""
 
     findings: tuple[Finding, ...] = ()
     broken: str = ""
@@ -71,8 +72,8 @@ def can_run() -> bool:
 class CheckHost:
     """Runs checks, in children that end with it. Used by one thread at a time.
 
-    `seed` is the seed of their hashes; `reversed_members` gives every object's members in the
-    opposite order. A check that answers otherwise then is not deterministic.
+    `seed` is their hash seed; `reversed_members` gives every object's members in the opposite
+    order. A check whose answer then differs is not deterministic.
     """
 
     def __init__(self, seed: int = 0, reversed_members: bool = False) -> None:
@@ -89,7 +90,7 @@ class CheckHost:
         episode: Episode,
         redactor: Redactor,
     ) -> Checked:
-        """Return what each check says of a masked record (`raw`), by its name."""
+        """Return the result of each check on a masked record (`raw`), by its name."""
         found: dict[str, tuple[Finding, ...]] = {}
         for check in checks:
             ran = self.run(check, candidate, raw, episode, redactor.masked)
@@ -104,7 +105,7 @@ class CheckHost:
         episode: Episode,
         masked: Callable[[str], str],
     ) -> Ran:
-        """Return what one check says of one record."""
+        """Return the result of one check on one record."""
         if not can_run():
             return Ran(broken=NO_ISOLATION)
         try:
@@ -158,7 +159,7 @@ class CheckHost:
 
     def _within(self, work: Coroutine[Any, Any, T]) -> T:
         """Run in the thread that the children live with: the caller's may have a loop, or end."""
-        if self._process != os.getpid():  # children of the process that this one was forked from
+        if self._process != os.getpid():  # children of the process from which this one was forked
             self._process, self._children, self._loop = os.getpid(), {}, None
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
@@ -189,7 +190,7 @@ def _end(
 
 
 def _given(raw: bytes, episode: Episode) -> dict[str, Any]:
-    """Return what a check is given: the record without the slot that it claims, and the contract
+    """Return the input of a check: the record without the slot that it claims, and the contract
     without the simulator."""
     trace = json.loads(raw)
     contract = msgspec.to_builtins(episode)

@@ -1,7 +1,7 @@
 """The program of a container engine, docker or podman: whether one answers, and its commands.
 
-What a command prints is read within a limit, as every output of what others wrote. The program is
-this machine's and is not shut in; what it starts is in the container.
+The output of a command is read within a limit, like all foreign output. The program belongs to this
+machine and is not isolated; what it starts is in the container.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from reviewer.suite.errors import shown
 
 ENGINES = ("docker", "podman")
 MOST_OUTPUT = 8 * 1024**2
-"""Bytes of standard output, and of standard error."""
+"""Most bytes of standard output, and of standard error."""
 
 _PROBE_S = 20
 _ENDING_S = 5.0
@@ -28,7 +28,7 @@ class Flood(Exception):
 
 
 class Printed(NamedTuple):
-    """What a command left: its exit status and what it printed."""
+    """The result of a command: its exit status and its output."""
 
     status: int
     out: str
@@ -48,7 +48,7 @@ class Engine(NamedTuple):
 
 
 def engine() -> Engine:
-    """Return the engine that answers here, docker before podman."""
+    """Return the engine that answers on this machine, docker before podman."""
     try:
         return Engine(answering())
     except _NoEngine as error:
@@ -56,7 +56,7 @@ def engine() -> Engine:
 
 
 class _NoEngine(Exception):
-    """No engine answers. Never remembered: one may be started at any time."""
+    """No engine answers. Never cached: one may be started at any time."""
 
 
 @lru_cache(1)
@@ -89,8 +89,8 @@ def answering() -> str:
 async def carried_out(
     program: str, arguments: Sequence[str], seconds: float, given: bytes = b""
 ) -> Printed:
-    """Return what a command of the engine left. Raises TimeoutError, Flood, OSError, and ValueError
-    for an argument with a null character; the command is then ended."""
+    """Return the result of a command of the engine. Raises TimeoutError, Flood, OSError, and
+    ValueError for an argument with a null character; the command is then ended."""
     process = await asyncio.create_subprocess_exec(
         program,
         *arguments,
@@ -122,7 +122,7 @@ async def carried_out(
 
 
 async def _write(stream: asyncio.StreamWriter, given: bytes) -> None:
-    with contextlib.suppress(ConnectionError):  # it need not read what it is given
+    with contextlib.suppress(ConnectionError):  # it need not read its input
         stream.write(given)
         await stream.drain()
     stream.close()
@@ -138,6 +138,6 @@ async def _read(stream: asyncio.StreamReader) -> bytes:
 
 
 async def _drained(stream: asyncio.StreamReader) -> None:
-    """Read what is left, so that the pipe of a process that was killed closes."""
+    """Read the remaining output, so that the pipe of a killed process closes."""
     while await stream.read(_BLOCK):
         pass

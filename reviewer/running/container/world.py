@@ -1,9 +1,9 @@
 """A suite's container as an attempt's world (docs/world-container.md).
 
-Each attempt has a container of its own, by the digest of its image, that is removed at the end.
-A call that the broker lets through is a command in it; the exit status of the verifier, which no
-agent can call, is the final state. Whatever the engine or the container breaks ends the attempt,
-which neither passes nor fails.
+Each attempt has a container of its own, by the digest of its image, that is removed at the end. A
+call that the broker lets through is a command in it; the exit status of the verifier, which no
+agent can call, is the final state. A failure of the engine or the container ends the attempt, which
+neither passes nor fails.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from reviewer.suite.errors import shown
 from reviewer.suite.values import TOOLSET_FILE
 
 LONGEST_LIFE_S = 4 * 3600
-"""After so long a container ends by itself, should we have been killed before we removed it."""
+"""Seconds after which a container ends by itself, should reviewer be killed before removing it."""
 
 _REMOVAL_S = 60.0
 _SECONDS = 60.0
@@ -35,7 +35,7 @@ _HELD = (
 
 
 class ContainerWorld:
-    """A container at work on one attempt; made by `open`. Raises WorldBroke."""
+    """A container that is running for one attempt; created by `open`. Raises WorldBroke."""
 
     start_digest: str | None = None
 
@@ -51,8 +51,8 @@ class ContainerWorld:
 
     @classmethod
     async def open(cls, task: Task) -> "ContainerWorld":
-        """Return a world reset for this attempt. Raises Unrunnable for a container that cannot be
-        had here, WorldBroke for one that does not start."""
+        """Return a world reset for this attempt. Raises Unrunnable for a container that is not
+        available here, WorldBroke for one that does not start."""
         told: dict[str, Any] = (task.episode.simulator or {})["container"]
         where = f"{Path(task.folder).name}/{TOOLSET_FILE}: $.container"
         if told.get("network") and not task.network:
@@ -127,7 +127,7 @@ class ContainerWorld:
     async def _exec(self, what: str, words: Sequence[str], given: bytes = b"") -> Printed:
         command = ["exec", "--interactive", self._name, *words]
         done = await self._engine(what, command, self._seconds, given)
-        if done.status != 0:  # of the command, or of an engine that could not carry it out
+        if done.status != 0:  # of the command, or of an engine that could not execute it
             await self._must_run(what, done.last)
         return done
 
@@ -155,8 +155,8 @@ class ContainerWorld:
 
 
 def _filled(word: str, arguments: dict[str, Any]) -> str:
-    """Return a word with the arguments in their places: texts as they are, other values as JSON,
-    and nothing for one that was not given."""
+    """Return a word with the arguments inserted: texts as they are, other values as JSON, and
+    nothing for one that was not given."""
 
     def value(name: str) -> str:
         given = arguments.get(name, "")

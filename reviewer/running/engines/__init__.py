@@ -1,8 +1,8 @@
 """Runs on an engine: attempts in workers of Dask, Ray or another system, on many machines.
 
 `connect` finds the engine by name; each is in a module that is imported when it is used. `bundle`
-is the suite as it travels, `crew` the worker's side, and `fleet` the executor that spreads attempts
-over crews, whatever carries the messages.
+is the suite as it is sent, `crew` the worker's side, and `fleet` the executor that spreads attempts
+over crews, whatever system transports the messages.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,14 +16,14 @@ GROUP = "reviewer.executors"
 """The entry points of other engines: name → a function like `connect` in `on_dask`."""
 
 CONNECT_S = 10.0
-"""Seconds within which an engine answers, and then its first worker is there."""
+"""Seconds within which an engine must answer, and then have its first worker."""
 
 OURS = {"dask": "on_dask", "ray": "on_ray"}
 
 
 class EngineProblem(Exception):
-    """An engine that cannot be used, with the ways out. `asked` says that the order names it wrong,
-    or that its package is not installed."""
+    """An engine that cannot be used, with the ways out. `asked` says that the order names it
+    wrongly, or that its package is not installed."""
 
     def __init__(self, text: str, *ways_out: str, asked: bool = False) -> None:
         super().__init__(text)
@@ -31,29 +31,29 @@ class EngineProblem(Exception):
 
 
 class WorkerUnfit(Exception):
-    """A worker on which no crew can be, and why: no reviewer is installed there."""
+    """A worker on which no crew can run, and why: reviewer is not installed there."""
 
 
 class Station(Protocol):
     """A crew on a worker. Both calls block; they raise WorkerUnfit, or anything else when the
-    worker is gone. `hear` returns once there is something to tell, or after a few seconds."""
+    worker is gone. `hear` returns once there are messages, or after a few seconds."""
 
     def tell(self, messages: "Sequence[ToCrew]") -> None: ...
     def hear(self) -> "list[FromCrew]": ...
     def close(self) -> None:
-        """Remove what is left of it; never raises."""
+        """Remove its remains; never raises."""
         ...
 
 
 class Engine(Protocol):
-    """A connection to workers. `name` is what users call it. All calls block, and may be made in
-    any thread."""
+    """A connection to workers. `name` is the name that users know. All calls block, and may be made
+    in any thread."""
 
     name: str
 
     def workers(self) -> list[str]:
-        """Return the workers that are there now, each by a name that no later one has. Raises
-        anything when the connection is lost."""
+        """Return the present workers, each by a name that no later one has. Raises anything when
+        the connection is lost."""
         ...
 
     def station(self, worker: str) -> Station:
@@ -66,7 +66,7 @@ class Engine(Protocol):
 
 
 Connect = Callable[[str, int], Engine]
-"""Makes an engine of an address ("" where none was named: workers are started on this machine, as
+"""Makes an engine from an address ("" where none was named: workers are started on this machine, as
 many as the number says, 0: one for each processor). Raises EngineProblem, in time."""
 
 
@@ -100,7 +100,7 @@ def _installed(name: str) -> Connect:
         )
     try:
         made: Connect = found[name].load()
-    except Exception as error:  # a stranger's package
+    except Exception as error:  # another author's package
         raise EngineProblem(
             f"--executor {name}: it cannot be loaded ({type(error).__name__})",
             "fix or remove the package that provides it",

@@ -1,5 +1,5 @@
-"""The suite of a run as it travels to workers on other machines: its locked files, and of its
-`candidates/` what this candidate's code is. What belongs to other candidates stays here."""
+"""The suite of a run as it is sent to workers on other machines: its locked files, and from its
+`candidates/` this candidate's code. Files of other candidates are not sent."""
 
 import hashlib
 import os
@@ -35,8 +35,8 @@ class Bundle(NamedTuple):
 
 
 def packed(folder: Path, suite: str, candidate: Candidate) -> Bundle:
-    """Pack the frozen suite in `folder`, of lock digest `suite`, for runs of a candidate. Raises
-    Unrunnable for what cannot travel."""
+    """Pack the frozen suite in `folder`, with lock digest `suite`, for runs of a candidate. Raises
+    Unrunnable for what cannot be sent."""
     try:
         files = [_file(folder, path, data) for path, data in locked_files(folder).items()]
     except ContractError as error:
@@ -79,7 +79,7 @@ def _file(folder: Path, path: str, data: bytes | None = None) -> _File:
 
 def unpack(bundle: Bundle, suites: Path) -> Path:
     """Write a bundle below the folder `suites` and return the suite's own folder. Raises Unrunnable
-    unless it is what its digests say."""
+    unless it matches its digests."""
     if hashlib.sha256(bundle.data).hexdigest() != bundle.sha256:
         raise Unrunnable(f"the bundle of {shown(bundle.suite_id)} is not the one that was sent")
     if path_problem(bundle.suite_id) or "/" in bundle.suite_id:

@@ -1,8 +1,9 @@
-"""A worker on an engine: the object that runs attempts there, whatever carries its messages.
+"""A worker on an engine: the object that runs attempts there, whatever system transports its
+messages.
 
 An engine puts a `Crew` into a process of a worker, calls `run` in a thread of its own, and forwards
-two calls: `tell` and `hear`. The suite comes once, in a bundle, and is checked here. Keys of
-candidates are those of the worker's own environment: no message holds one.
+two calls: `tell` and `hear`. The suite comes once, in a bundle, and is checked there. Keys of
+candidates are those of the worker's own environment: no message contains one.
 """
 
 import asyncio
@@ -32,11 +33,12 @@ from reviewer.running.worker import (
 )
 
 HEAR_S = 5.0
-"""The longest that `hear` waits for something to tell."""
+"""Most seconds that `hear` waits for messages."""
 TOGETHER_S = 0.01
-"""Seconds within which what ends is told together."""
+"""Seconds within which ended attempts are reported together."""
 SILENCE_S = 60.0
-"""Seconds without a `hear` after which nobody is there any more: everything is stopped."""
+"""Seconds without a `hear` after which the other side is taken to be gone: everything is
+stopped."""
 
 
 class SuiteMessage(NamedTuple):
@@ -80,12 +82,12 @@ ToCrew = ToWorker | SuiteMessage | BundleMessage
 FromCrew = FromWorker | WantedMessage | ReadyMessage | RefusedMessage | EndedMessage
 
 _held: dict[str, Bundle] = {}
-"""The bundle that this process was sent last: the next run of it asks for none."""
+"""The last bundle sent to this process: the next run of the same suite needs none."""
 
 
 class Crew:
     """Runs the attempts of one run on one worker. `tell` and `hear` may be called in any thread,
-    also before `run` is."""
+    also before `run`."""
 
     def __init__(self, attempt: Attempt = run_attempt) -> None:
         self._attempt = attempt
@@ -99,7 +101,7 @@ class Crew:
             self._inbox.put(message)
 
     def hear(self) -> list[FromCrew]:
-        """Return what there is to tell, in its order; nothing after a while without anything."""
+        """Return the waiting messages in their order; none when there were none for a while."""
         with self._lock:
             self._hearing += 1
         told: list[FromCrew] = []
@@ -117,7 +119,7 @@ class Crew:
         return told
 
     def run(self) -> None:
-        """Run what is told until that says to stop, or nobody listens any more."""
+        """Process messages until one says to stop, or nobody listens any more."""
         try:
             with TemporaryDirectory(prefix="reviewer-crew-") as place:
                 early: list[ToCrew] = []
@@ -131,8 +133,8 @@ class Crew:
             self._outbox.put(EndedMessage())
 
     def _suite(self, suites: Path, early: list[ToCrew]) -> Path | None:
-        """Return the folder of the suite, which is asked for where this process does not have it;
-        None when the run is over before. What comes meanwhile goes into `early`. Raises
+        """Return the folder of the suite, which is requested where this process does not have it;
+        None when the run is over before. Other messages meanwhile go into `early`. Raises
         Unrunnable."""
         asked = self._next()
         if not isinstance(asked, SuiteMessage):
@@ -170,7 +172,7 @@ class Crew:
         folder: Path,
         early: list[ToCrew],
     ) -> None:
-        """Pass on what comes for the worker: its tasks are in the folder of this machine."""
+        """Pass on messages to the worker, with the suite's folder on this machine in its tasks."""
         while True:
             message = early.pop(0) if early else self._next()
             if isinstance(message, SuiteMessage | BundleMessage):

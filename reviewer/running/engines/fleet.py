@@ -1,7 +1,9 @@
-"""The executor of a run on an engine: crews on its workers, and what each of them runs.
+"""The executor of a run on an engine: crews on its workers, and the attempts that each of them
+runs.
 
-Nothing here knows which engine it is. A worker that comes later gets attempts too. What a lost one
-ran is given back, and whatever it still says is not heard, so that no attempt ends twice.
+This module does not know which engine it is. A worker that comes later gets attempts too. The
+attempts of a lost worker are given back, and its later messages are ignored, so that no attempt
+ends twice.
 """
 
 import asyncio
@@ -32,19 +34,19 @@ from reviewer.running.model import Approver, FinishedAttempt, Slot, Task
 from reviewer.running.worker import GRACE, EpisodeMessage, ResultMessage, StopMessage
 
 EACH = 16
-"""Attempts at a time of each worker, where no number is ordered."""
+"""Attempts at a time of each worker, where no number was requested."""
 MOST_TOGETHER = 256
-"""Messages that a crew is told in one call."""
+"""Most messages sent to a crew in one call."""
 LOOK_S = 1.0
-"""Seconds between two looks for workers that came or went."""
+"""Seconds between two checks for workers that came or went."""
 NOBODY_S = 60.0
 """Seconds without any worker after which a run ends."""
 ALONE = 2
-"""Losses after which an attempt is run with no other beside it: it may be what workers die of."""
+"""Losses after which an attempt is run with no other beside it: it may be what kills workers."""
 
 
 class _Stationed(Remote):
-    """A crew on a worker. It is told in one thread and heard in another, since either may take a
+    """A crew on a worker. One thread sends to it and another receives, since either may take a
     while. It is `ready` when it has the suite, and `alone` while it runs one attempt by itself."""
 
     def __init__(self, name: str, station: Station, fleet: "FleetExecutor") -> None:
@@ -59,12 +61,12 @@ class _Stationed(Remote):
 
     def send(self, messages: Sequence[ToCrew]) -> None:
         for message in messages:
-            if isinstance(message, EpisodeMessage):  # a folder of this machine means nothing there
+            if isinstance(message, EpisodeMessage):  # a folder of this machine is meaningless there
                 message = EpisodeMessage(replace(message.task, folder=""))
             self._telling.put(message)
 
     def end(self) -> None:
-        """End both threads, the one that listens with what it hears next."""
+        """End both threads; the receiving one ends with its next message."""
         self.lost = True
         self._telling.put(None)
 
@@ -144,7 +146,7 @@ class FleetExecutor(WorkersExecutor):
         self._deal()
 
     async def _look(self) -> None:
-        """Place a crew on every worker that comes, and give up one that left."""
+        """Place a crew on every new worker, and give up those of workers that left."""
         loop, why = asyncio.get_running_loop(), "it has none"
         seen = loop.time()
         while self._failure is None:
@@ -176,7 +178,7 @@ class FleetExecutor(WorkersExecutor):
             await asyncio.sleep(LOOK_S)
 
     def _deal(self) -> None:
-        """Give out what waits: each attempt to the crew with the least to do."""
+        """Distribute waiting attempts: each to the crew with the least to do."""
         ready = [station for station in self._stations.values() if station.ready]
         self._count = self._jobs if self._jobs and ready else EACH * len(ready)
         self._freed.set()
@@ -198,7 +200,7 @@ class FleetExecutor(WorkersExecutor):
             self._stations[name].begin(tasks)
 
     def told(self, station: _Stationed, messages: Sequence[FromCrew]) -> None:
-        """Take in what a crew says, unless its attempts were given back already."""
+        """Handle a crew's messages, unless its attempts were already given back."""
         if station.lost:
             return
         for message in messages:
@@ -227,7 +229,7 @@ class FleetExecutor(WorkersExecutor):
         return message._replace(outcome=told)
 
     def refused(self, station: _Stationed, why: str) -> None:
-        """End the run: what cannot be run on one worker is not left to the others in silence."""
+        """End the run: work that cannot be run on one worker is not silently left to the others."""
         if not station.lost:
             self.fail(f"{self._engine.name} worker {station.name} {why}")
 
@@ -243,7 +245,7 @@ class FleetExecutor(WorkersExecutor):
 
     async def close(self, abandon: bool = False) -> None:
         """Stop every crew, which has a moment to close its environments, and end the connection;
-        attempts still run only when the run is abandoned."""
+        attempts are still running only when the run is abandoned."""
         if self._looking is not None:
             self._looking.cancel()
         stations = list(self._stations.values())

@@ -1,5 +1,5 @@
 """Dask as an engine: a crew in a task on each worker, and its messages as calls that the scheduler
-passes on to the worker's process."""
+forwards to the worker's process."""
 
 import asyncio
 import logging
@@ -41,7 +41,8 @@ async def _heard(name: str) -> list[FromCrew]:
 
 
 async def _let_the_run_decide() -> None:
-    """Ctrl-C in a terminal reaches all its processes; what it means is decided by the run."""
+    """Ignore SIGINT: Ctrl-C in a terminal reaches all its processes, and the run decides what it
+    means."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -99,7 +100,7 @@ class _Dask:
 
 def connect(address: str, workers: int) -> Engine:
     """Connect to the scheduler at an address, or the one that a scheduler file names (`….json`);
-    without one start workers on this machine. Raises EngineProblem."""
+    without an address start workers on this machine. Raises EngineProblem."""
     try:
         from distributed import Client, LocalCluster
     except ImportError:

@@ -14,11 +14,11 @@ from reviewer.running.engines import CONNECT_S, Engine, EngineProblem, WorkerUnf
 from reviewer.running.engines.crew import HEAR_S, Crew, FromCrew, ToCrew
 
 ANSWER_S = 60.0
-"""Seconds beyond which an actor that does not answer is taken for lost."""
+"""Seconds after which an actor that does not answer is taken for lost."""
 
 
 class CrewActor:
-    """A crew in a process of Ray's."""
+    """A crew in a process of Ray."""
 
     def __init__(self) -> None:
         self._crew = Crew()
@@ -38,7 +38,7 @@ class _Station:
             num_cpus=1,
             max_restarts=0,
             max_task_retries=0,
-            max_concurrency=3,  # telling and hearing, and one to spare
+            max_concurrency=3,  # sending and receiving, and one to spare
             scheduling_strategy=ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
                 node, soft=False
             ),
@@ -88,9 +88,9 @@ class _Ray:
 
 
 def connect(address: str, workers: int) -> Engine:
-    """Connect to the cluster at an address (`HOST:PORT`, or `auto`); without one
-    start Ray on this machine. Raises EngineProblem."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nobody is told of a run
+    """Connect to the cluster at an address (`HOST:PORT`, or `auto`); without an address start Ray
+    on this machine. Raises EngineProblem."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no usage report about a run is sent
     try:
         import ray
         import ray.util.scheduling_strategies
@@ -119,7 +119,7 @@ def connect(address: str, workers: int) -> Engine:
 
 
 def _answers(address: str) -> None:
-    """Raise OSError, in time, for an address where nothing listens: Ray asks it for minutes."""
+    """Raise OSError, in time, for an address where nothing listens: Ray would retry for minutes."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if not host or not port.isdigit():
         return
@@ -129,5 +129,5 @@ def _answers(address: str) -> None:
             _, writer = await asyncio.open_connection(host.strip("[]"), int(port))
             writer.close()
 
-    with ThreadPoolExecutor(1) as thread:  # the caller's own may have an event loop already
+    with ThreadPoolExecutor(1) as thread:  # the caller's thread may already have an event loop
         thread.submit(lambda: asyncio.run(ask())).result()

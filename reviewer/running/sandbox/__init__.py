@@ -1,5 +1,6 @@
-"""A sandbox for every child process: started with nothing of ours, ended with all it started.
+"""A sandbox for every child process: it starts without reviewer's environment and descriptors, and
+ends with everything it started.
 
-`room` starts and ends a child, `protection` says what holds it. `keeper` runs in a process of its
-own between us and the child: it knows the standard library only.
+`room` starts and ends a child, `protection` decides how it is isolated. `keeper` runs in a process
+of its own between reviewer and the child: it uses the standard library only.
 """

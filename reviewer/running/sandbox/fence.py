@@ -1,14 +1,15 @@
 """The filter that keeps a child from sockets, and from leaving anything behind in the kernel: a
 seccomp program, which the keeper loads.
 
-Landlock, and a file system seen read-only, let a process connect to any Unix socket whose path it
-knows (and /proc/net/unix names them all), so a candidate could have ssh-agent sign. The filter
-refuses the sockets themselves. A pair of connected stream sockets cannot be connected elsewhere
-and stays allowed, as pipes do; a pair of datagram sockets can, and does not.
+Landlock, and a read-only file system, let a process connect to any Unix socket whose path it knows
+(and /proc/net/unix names them all), so a candidate could have ssh-agent sign. The filter refuses
+the sockets themselves. A pair of connected stream sockets cannot be connected elsewhere and stays
+allowed, as pipes do; a pair of datagram sockets can, and is refused.
 
 Keys, shared memory, semaphores and message queues of the kernel outlive the process that made them:
-an attempt could learn by them what an earlier one found out. Nor does Landlock look at who changes
-the mode, the owner, the times or the attributes of a file, or the limits of another process.
+an attempt could learn from them what an earlier one found out. Nor does Landlock control who
+changes the mode, the owner, the times or the attributes of a file, or the limits of another
+process.
 """
 
 import ctypes
@@ -20,8 +21,8 @@ from typing import NamedTuple
 
 
 class _Machine(NamedTuple):
-    """What the kernel calls a machine, and the numbers of its system calls. `foreign` is from where
-    on a number belongs to another convention (x32), 0 where there is none."""
+    """The kernel's name of a machine, and the numbers of its system calls. `foreign` is the first
+    number that belongs to another convention (x32), 0 where there is none."""
 
     audit: int
     seccomp: int
@@ -38,7 +39,7 @@ _MACHINES = {
     "loongarch64": _Machine(0xC0000102, *_GENERIC),
 }
 _IO_URING_SETUP = 425
-"""Its requests are system calls that no filter sees, sockets among them."""
+"""Its requests are system calls that no filter sees, including those on sockets."""
 
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
 _STREAM, _SEQPACKET, _KIND = 1, 5, 0xF
@@ -52,7 +53,7 @@ _ACTION_AVAILABLE = 2
 
 @cache
 def filters_here() -> bool:
-    """Return whether this kernel takes such a filter. Asks it, and starts nothing."""
+    """Return whether this kernel accepts such a filter. Asks the kernel, and starts nothing."""
     machine = _MACHINES.get(os.uname().machine) if sys.platform == "linux" else None
     if machine is None or sys.byteorder != "little" or sys.maxsize < 2**32:
         return False
@@ -64,9 +65,9 @@ def filters_here() -> bool:
 
 
 class _Refused(NamedTuple):
-    """Numbers of calls: of what the kernel keeps for later processes; of what changes a file that
-    cannot be written (`ignored` says it did, and does nothing, as a file system without modes and
-    times); and two of which some uses are refused."""
+    """Numbers of calls: those that leave something in the kernel for later processes; those that
+    change a file that cannot be written (`ignored` reports success and does nothing, like a file
+    system without modes and times); and two of which some uses are refused."""
 
     kept: tuple[int, ...]
     ignored: tuple[int, ...]
@@ -76,7 +77,7 @@ class _Refused(NamedTuple):
 
 
 _LATER = (463, 466, 469)
-"""setxattrat, removexattrat and file_setattr, which have one number everywhere."""
+"""setxattrat, removexattrat and file_setattr, which have the same number everywhere."""
 _REFUSALS = {
     "x86_64": _Refused(
         (*range(29, 32), *range(64, 72), 220, 240, 241, 248, 249, 250),
@@ -94,14 +95,14 @@ _REFUSALS_GENERIC = _Refused(
     29,
 )
 _INODE_REQUESTS = (0x40086602, 0x40046602, 0x401C5820, 0x40087602, 0x40047602, 0x40806685)
-"""Requests of ioctl that change a file that was only opened to be read: its flags, its extended
+"""Requests of ioctl that change a file that was only opened for reading: its flags, its extended
 flags, its version, and that it can never be written again."""
 _UNSUPPORTED, _NOT_A_TERMINAL = 95, 25
 
 
 def _outside(numbers: _Refused) -> list[tuple[int, int, int, int]]:
-    """Return the steps that keep a child under Landlock from what Landlock does not look at. In
-    bubblewrap all but its own folder is read-only, and no other process is there."""
+    """Return the steps that keep a child under Landlock from what Landlock does not control. In
+    bubblewrap everything but its own folder is read-only, and no other process exists."""
     allow = (_RETURN, 0, 0, _ALLOW)
     requests = len(_INODE_REQUESTS)
     return [
@@ -129,8 +130,8 @@ def _answered(numbers: tuple[int, ...], error: int) -> list[tuple[int, int, int,
 
 def child_filter(network: bool, landlock: bool) -> bytes:
     """Return the filter for this machine: no socket at all, or with `network` those of TCP, UDP and
-    the routing tables, which looking up a name needs. Never a Unix socket, and nothing that
-    the kernel keeps. Under `landlock` also what that leaves open."""
+    the routing tables, which looking up a name needs. Never a Unix socket, and nothing that stays
+    in the kernel. Under `landlock` it also refuses what that leaves open."""
     machine = _MACHINES[os.uname().machine]
     families = (_INET, _INET6, _NETLINK) if network else ()
     deny, allow = (_RETURN, 0, 0, _ERRNO | _DENIED), (_RETURN, 0, 0, _ALLOW)
@@ -150,7 +151,7 @@ def child_filter(network: bool, landlock: bool) -> bytes:
         deny,
         allow,
     ]
-    # A program of another convention (32-bit, x32) would call by numbers that are not compared.
+    # A program of another convention (32-bit, x32) would use numbers that are not compared.
     steps = [
         (_LOAD, 0, 0, _ARCHITECTURE),
         (_EQUAL, 1, 0, machine.audit),
@@ -182,12 +183,12 @@ _PURE_GENERIC = (
     *(57, 62, 63, 64, 80, 93, 94, 98, 113, 114, 124, 128, 132, 134, 135, 139, 169, 172, 178, 214),
     *(215, 216, 222, 226, 233),
 )
-"""The calls by which a program computes: memory, its open descriptors, its own signal handlers,
-clocks, and its end. None of them opens, starts, sends, waits for or signals anything."""
+"""The calls that computing needs: memory, its open descriptors, its own signal handlers, clocks,
+and its end. None of them opens, starts, sends, waits for or signals anything."""
 
 
 def pure_filter() -> bytes:
-    """Return the filter for a process of this machine that computes, and writes its answer."""
+    """Return the filter for a process on this machine that computes, and writes its answer."""
     name = os.uname().machine
     machine, allowed = _MACHINES[name], _PURE.get(name, _PURE_GENERIC)
     steps = [(_LOAD, 0, 0, _ARCHITECTURE), (_EQUAL, 1, 0, machine.audit), (_RETURN, 0, 0, _KILL)]

@@ -1,20 +1,21 @@
-"""The process between us and a child: it starts the child, and ends all its processes when it ends.
+"""The process between reviewer and a child: it starts the child, and ends all its processes when it
+ends.
 
 Run as a script (`python -I -S -B keeper.py ORDER`) with the standard library only. ORDER is JSON:
-`argv`, `parent` (our process id), `limits` (name → value), `bubblewrap` (whether argv is its
+`argv`, `parent` (reviewer's process id), `limits` (name → value), `bubblewrap` (whether argv is its
 command line), `filter` (a seccomp program in hexadecimal digits, "" for none), and, unless it is
-bubblewrap's, `room` (the child's folder, removed at the end) and `landlock` (None, or what to give
-up).
+bubblewrap's, `room` (the child's folder, removed at the end) and `landlock` (None, or the rights to
+give up).
 
-Whatever the child leaves behind becomes a child of the keeper, however it was started; SIGTERM, or
-our death, or the child's end, and all are killed. It leaves with the child's exit status, or is
-ended by NOT_STARTED when there never was a child.
+Processes that the child leaves behind become children of the keeper, however they were started; on
+SIGTERM, reviewer's death, or the child's end, all are killed. The keeper exits with the child's
+exit status, or is ended by NOT_STARTED when there never was a child.
 
-Landlock makes the keeper give up rights for good, without a superuser, before it becomes the child:
-Linux 6.2 or newer.
+Landlock makes the keeper give up rights permanently, without a superuser, before it becomes the
+child: Linux 6.2 or newer.
 """
 
-from __future__ import annotations  # types are named without loading `typing`
+from __future__ import annotations  # types are named without importing `typing`
 
 import ctypes
 import json
@@ -24,13 +25,13 @@ import signal
 import sys
 import time
 
-TYPE_CHECKING = False  # each child waits for what is imported here
+TYPE_CHECKING = False  # each child waits for these imports
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
 LANDLOCK_OLDEST = 3
-"""The first version that also holds back truncation."""
+"""The first version that also controls truncation."""
 LANDLOCK_SEES_TCP = 4
 LANDLOCK_SEES_SIGNALS = 6
 
@@ -77,10 +78,10 @@ def landlock_version() -> int:
 def give_up_rights(
     home: str, visible: Sequence[str], listed: Sequence[str], tcp: bool, known: int
 ) -> None:
-    """From now on this process and all it starts write below `home` only, read there and below
-    `visible`, see names below `listed`, and, where the kernel's version (`known`) has it, neither
-    use TCP (unless `tcp`) nor signal a process outside. OSError when the kernel refuses.
-    """
+    """Restrict this process and all it starts permanently: they write only below `home`, read there
+    and below `visible`, see names below `listed`, and, where the kernel's version (`known`)
+    supports it, neither use TCP (unless `tcp`) nor signal a process outside. OSError when the
+    kernel refuses."""
     rules = _Ruleset(
         _ALL_RIGHTS,
         _TCP if known >= LANDLOCK_SEES_TCP and not tcp else 0,
@@ -101,10 +102,10 @@ def give_up_rights(
 
 
 def visible_around(folder: str, hidden: Sequence[str]) -> Iterator[str]:
-    """Yield the largest files and folders at or below `folder` that hold nothing of `hidden`.
+    """Yield the largest files and folders at or below `folder` that contain nothing of `hidden`.
 
-    Landlock can only allow: what is to be hidden is what no allowed folder holds. Links are left
-    out, since their target may be a hidden place.
+    Landlock can only allow: a path is hidden if no allowed folder contains it. Links are left out,
+    since their target may be a hidden place.
     """
     if folder in hidden:
         return
@@ -126,8 +127,8 @@ class _Program(ctypes.Structure):
 
 
 def load_filter(program: bytes) -> None:
-    """Put a seccomp program over this process and all it starts, for good. OSError when the kernel
-    refuses: a child never runs without the filter that was ordered."""
+    """Apply a seccomp program permanently to this process and all it starts. OSError when the
+    kernel refuses: a child never runs without the requested filter."""
     _prctl(_NO_NEW_PRIVILEGES, 1)
     whole = _Program(len(program) // _STEP, program)
     library = ctypes.CDLL(None, use_errno=True)
@@ -161,8 +162,8 @@ def _syscall(number: int, *arguments: object) -> int:
 def remove(folder: str) -> None:
     """Remove a folder and all below it: unreadable folders, links (never followed), trees deeper
     than the longest path. Never raises; what cannot be removed stays."""
-    # Every folder below is first moved up here under a random name, so that neither a path nor
-    # a recursion grows with the depth of the tree.
+    # Every folder below is first moved up here under a random name, so that neither a path nor a
+    # recursion grows with the depth of the tree.
     token = os.urandom(8).hex()
     waiting, number = [folder], 0
     _open_folder(folder)
@@ -254,7 +255,8 @@ def _was_started(told: int, bubblewrap: bool) -> bool:
 
 
 def _watch(child: int) -> int:
-    """Return the child's exit status (128 + the signal that killed it), or that of our own end."""
+    """Return the child's exit status (128 + the signal that killed it), or that of the keeper's own
+    end."""
     while True:
         received = signal.sigwait(_WATCHED)
         if received != signal.SIGCHLD:
@@ -266,7 +268,7 @@ def _watch(child: int) -> int:
 
 
 def _end_all(child: int) -> None:
-    """Kill all that is left, in rounds: children of a killed process become ours."""
+    """Kill all remaining processes, in rounds: children of a killed process become the keeper's."""
     until = time.monotonic() + _PATIENCE_S
     while time.monotonic() < until:
         if LINUX:
@@ -315,14 +317,14 @@ def _descendants() -> list[int]:
 
 
 def _become(order: dict[str, Any], telling: int, keeper: int) -> None:
-    """Give up what the child is not to have, and turns into it. Never returns."""
+    """Give up what the child may not have, and become the child. Never returns."""
     program, *arguments = order["argv"]
     try:
         os.setsid()
         if LINUX:
             _prctl(_DEATH_SIGNAL, signal.SIGKILL)
         if os.getppid() != keeper:
-            os._exit(_CANNOT_START)  # the keeper was killed before its death could be told
+            os._exit(_CANNOT_START)  # the keeper was killed before its death could be signaled
         for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED)
@@ -336,7 +338,7 @@ def _become(order: dict[str, Any], telling: int, keeper: int) -> None:
         if order["bubblewrap"]:
             os.set_inheritable(telling, True)
             arguments = ["--json-status-fd", str(telling), *arguments]
-            if program_filter:  # bubblewrap needs sockets itself, and loads it last
+            if program_filter:  # bubblewrap needs sockets itself, and loads the filter last
                 arguments = ["--seccomp", str(_readable(program_filter)), *arguments]
         elif LINUX:
             for capability in range(64):  # those of a superuser
@@ -352,7 +354,7 @@ def _become(order: dict[str, Any], telling: int, keeper: int) -> None:
 
 
 def _readable(data: bytes) -> int:
-    """Return an inheritable handle from which `data` (less than a pipe holds) can be read."""
+    """Return an inheritable handle from which `data` (less than a pipe's capacity) can be read."""
     reading, writing = os.pipe()
     os.write(writing, data)
     os.close(writing)
@@ -371,7 +373,7 @@ def _lock(
 ) -> None:
     seen = [path for folder in around for path in visible_around(folder, hidden)]
     seen += [path for folder in visible for path in visible_around(folder, closed)]
-    # An import looks for its module in a list of the whole folder: names can be seen.
+    # An import looks for its module in a listing of the whole folder, so names must be visible.
     listed = [folder for folder in visible if os.path.isdir(folder)]
     give_up_rights(home, seen, listed, tcp, known)
 

@@ -29,16 +29,16 @@ SECRETS = (
     *(".config/rclone", ".config/github-copilot", ".cargo/credentials.toml", ".kaggle"),
     *(".terraform.d/credentials.tfrc.json", ".cache/huggingface/token", ".mozilla"),
     *(".config/google-chrome", ".config/chromium", "Library/Keychains"),
-    # Agents: logins, and sessions with all that was said in them; their programs stay readable.
+    # Agents: logins, and sessions with their conversations; their programs stay readable.
     *(".claude.json", ".claude/.credentials.json", ".claude/projects", ".claude/history.jsonl"),
     *(".codex/auth.json", ".codex/sessions", ".codex/archived_sessions", ".codex/history.jsonl"),
     *(".gemini/oauth_creds.json", ".gemini/tmp", ".local/share/opencode", ".cline/data"),
     *(".pi/agent/auth.json", ".pi/agent/sessions", ".local/share/goose", ".config/goose"),
 )
-"""Below the home folder: where keys, passwords and what people said to agents commonly lie."""
+"""Below the home folder: common places of keys, passwords and conversations with agents."""
 
 SHARED = ("/tmp", "/run", "/dev/shm")
-"""Folders through which processes meet; /run holds the sockets of the machine's services."""
+"""Folders through which processes meet; /run has the sockets of the machine's services."""
 
 RESOLVER = "/run/systemd/resolve"
 """The folder into which /etc/resolv.conf is often a link."""
@@ -47,8 +47,8 @@ RESOLVER = "/run/systemd/resolve"
 class Places(NamedTuple):
     """Absolute paths without links, all of which exist.
 
-    `shared` folders are empty for the child but for `kept`; `hidden` ones are empty wherever they
-    lie, but for `opened`, of which `closed` places cannot be read.
+    `shared` folders are empty for the child except for `kept`; `hidden` ones are empty wherever
+    they are, except for `opened`, of which `closed` places cannot be read.
     """
 
     shared: tuple[str, ...]
@@ -84,8 +84,8 @@ def places_for(
 
 
 def _secret(suite: Path) -> list[str | Path]:
-    """Return the workspace's suites and store (a suite elsewhere: itself), the shipped data, the
-    home's secrets."""
+    """Return the workspace's suites and store (a suite elsewhere: itself), the shipped data, and
+    the home folder's secrets."""
     found: list[str | Path] = [suite]
     if suite.parent.name == "suites":
         found = [suite.parent, suite.parent.parent / "store"]
@@ -111,13 +111,14 @@ BUBBLEWRAP_HOME = "/tmp/room"
 """The child's folder, in memory: the same path in every attempt, and gone with the child."""
 
 BUBBLEWRAP_SIZE = 1024**3
-"""Bytes that a child may keep in its folder."""
+"""Most bytes in a child's folder."""
 
 _PROBE_S = 10
 
 
 def bubblewrap_usable() -> tuple[tuple[str, ...], str]:
-    """Return the start of a command line that works here, or () and why there is none."""
+    """Return the start of a command line that works on this machine, or () and why there is
+    none."""
     program = shutil.which("bwrap")
     if program is None:
         return (), "it is not installed"
@@ -148,7 +149,8 @@ def bubblewrap_usable() -> tuple[tuple[str, ...], str]:
 def bubblewrap_command(
     start: Sequence[str], places: Places, argv: Sequence[str], network: bool
 ) -> list[str]:
-    """`argv` inside bubblewrap. `start` is what `usable` gave."""
+    """Return the command line that runs `argv` inside bubblewrap. `start` is the result of
+    `bubblewrap_usable`."""
     program, *size = start
     words = [program, "--unshare-all", "--unshare-user", "--cap-drop", "ALL", "--die-with-parent"]
     if network:
@@ -183,13 +185,13 @@ LIMITS = {
 """Per process: seconds, bytes, bytes, files. Far beyond what an honest child needs."""
 
 MORE_PROCESSES = 4096
-"""Processes and threads that may be added to those that run already (the kernel does not count a
+"""Processes and threads that may be added to the running ones (the kernel does not count a
 superuser's)."""
 
 
 class Protection(NamedTuple):
     """`bubblewrap` is the start of its command line; `landlock` the kernel's version; `why_not`
-    says why a better kind is not in force. `filtered` is whether a seccomp filter refuses
+    says why a better kind is not available. `filtered` is whether a seccomp filter refuses
     sockets."""
 
     kind: Literal["bubblewrap", "landlock", "none"]
@@ -200,13 +202,13 @@ class Protection(NamedTuple):
 
     @property
     def fenced(self) -> bool:
-        """Return whether a child can reach no process outside, ssh-agent among them: nothing is
+        """Return whether a child can reach no process outside, including ssh-agent: nothing is
         signed in a workspace while a child that could runs in it."""
         return self.filtered and self.kind != "none"
 
     def filter_for(self, network: bool) -> bytes:
         """Return the seccomp program for a child, b"" where there is none. In bubblewrap TCP and
-        UDP are its own network's, which leads nowhere unless it is granted."""
+        UDP belong to its own network, which leads nowhere unless it is granted."""
         if not self.filtered:
             return b""
         return child_filter(network or self.kind != "landlock", self.kind == "landlock")
@@ -227,7 +229,8 @@ def protection() -> Protection:
 
 
 def describe(held: Protection | None = None) -> str:
-    """Which protections are in force for commands, Python candidates and toolkits: a sentence."""
+    """Return a sentence on the protections in force for commands, Python candidates and
+    toolkits."""
     held = held or protection()
     sockets = (
         "no Unix socket (ssh-agent, D-Bus, services of this machine)"

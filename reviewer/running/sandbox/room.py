@@ -1,4 +1,4 @@
-"""Starting a child in a sandbox, exchanging lines with it, and ending it with all it started.
+"""Start a child in a sandbox, exchange lines with it, and end it with all it started.
 
 Its streams are read as they come and within limits. Processes that escaped their keeper are found
 by their environment and their folder.
@@ -32,15 +32,15 @@ from reviewer.running.sandbox.protection import (
 
 LONGEST_LINE = 8 * 1024**2
 MOST_OUTPUT = 64 * 1024**2
-"""Bytes of standard output and standard error together."""
+"""Most bytes of standard output and standard error together."""
 
 _TAIL = 4096
 
 
 class Pipes(asyncio.SubprocessProtocol):
-    """Whole lines of standard output, the end of standard error, and why no more may be read.
+    """Complete lines of standard output, the end of standard error, and why no more may be read.
 
-    `news` is set whenever any of it changes. `unread` lines may wait to be read.
+    `news` is set on every change. Up to `unread` lines may wait to be read.
     """
 
     def __init__(self, unread: int = 1) -> None:
@@ -87,7 +87,7 @@ class Pipes(asyncio.SubprocessProtocol):
         if longest > LONGEST_LINE:
             self._refuse(f"wrote a line of more than {LONGEST_LINE // 1024**2} MiB")
         elif len(self.lines) > self._unread:
-            told = "wrote a line before it was asked for one"  # each line answers one of ours
+            told = "wrote a line before it was asked for one"  # each line answers one of reviewer's
             if self._unread > 1:
                 told = f"wrote more than {self._unread:,} lines that nobody asked for"
             self._refuse(told)
@@ -95,11 +95,11 @@ class Pipes(asyncio.SubprocessProtocol):
             self.news.set()
 
     def count_again(self) -> None:
-        """Count what it writes from here on by itself."""
+        """Restart the count of its output from here."""
         self._total = 0
 
     def _refuse(self, why: str) -> None:
-        """Stop reading: what it writes from here on stays in its pipe."""
+        """Stop reading: its further output stays in its pipe."""
         self.flood = why
         self.lines.clear()
         self._partial.clear()
@@ -114,9 +114,10 @@ _PATIENCE_S = 2.0
 
 
 def kill_strays(home: str) -> None:
-    """Kill every process of ours that was started with `home` as its HOME, or is in it.
+    """Kill every process of this user that was started with `home` as its HOME, or is in it.
 
-    One that changed both its environment's memory and its folder is not found; only Linux tells.
+    A process that changed both its environment's memory and its folder is not found; only Linux can
+    tell.
     """
     until = time.monotonic() + _PATIENCE_S
     while (found := strays(home)) and time.monotonic() < until:
@@ -127,7 +128,7 @@ def kill_strays(home: str) -> None:
 
 
 def strays(home: str) -> list[int]:
-    """Return the process ids, without our own and those that only wait to be reaped."""
+    """Return the process ids, except this process and those that only wait to be reaped."""
     if sys.platform != "linux":
         return []
     mark = f"HOME={home}".encode()
@@ -151,11 +152,10 @@ _LAST_LINES = 3
 
 
 class Order(NamedTuple):
-    """The order to start a child. `argv[0]` is an absolute path; `environment` is all it is given
-    besides PATH, LANG, HOME and TMPDIR; of the workspace that holds `suite` it sees `opened`
-    only, and of that nothing below `closed`. `program` is the absolute path of what it starts
-    itself, where that is not argv[0]. `unread` is how many lines it may write before they are
-    read."""
+    """The order to start a child. `argv[0]` is an absolute path; `environment` is all it gets
+    besides PATH, LANG, HOME and TMPDIR; of the workspace that contains `suite` it sees only
+    `opened`, and of that nothing below `closed`. `program` is the absolute path of what it starts
+    itself, if that is not argv[0]. `unread` is how many lines it may write before they are read."""
 
     argv: tuple[str, ...]
     suite: Path
@@ -177,7 +177,7 @@ class ChildExit(Exception):
 
 
 class StartFailure(Exception):
-    """The child could not be started. `sandbox` says whether its sandbox could not be made; else
+    """The child could not be started. `sandbox` says that its sandbox could not be created; else
     the program cannot be run."""
 
     def __init__(self, why: str) -> None:
@@ -198,9 +198,9 @@ class Child:
         self._transport, self._pipes, self._folder = transport, pipes, folder
 
     async def ask(self, message: object, seconds: float) -> bytes:
-        """Send a JSON value as a line and waits for the line that answers it.
+        """Send a JSON value as a line and wait for the line that answers it.
 
-        Raises StartFailure, Flooded, Ended, or TimeoutError after `seconds`.
+        Raises StartFailure, OutputFlood, ChildExit, or TimeoutError after `seconds`.
         """
         if self._pipes.lines:
             raise OutputFlood("wrote a line before it was asked for one")
@@ -209,25 +209,25 @@ class Child:
             return await self._line()
 
     def tell(self, message: object, asks: bool = False) -> None:
-        """Send a JSON value as a line, to which any number of lines may answer. Where it `asks`
-        something, what the child may write is counted from zero again."""
+        """Send a JSON value as a line, to which any number of lines may answer. If it `asks`
+        something, the allowed output of the child is counted from zero again."""
         if asks:
             self._pipes.count_again()
         self._send(message)
 
     async def line(self) -> bytes:
-        """Return the next line, once there is one. Raises as `ask`, but for the time."""
+        """Return the next line, once there is one. Raises as `ask` does, except for the time."""
         return await self._line()
 
     def last_lines(self, newest_first: bool = False) -> str:
-        """Return the last lines of what it wrote to standard error, as it wrote them."""
+        """Return the last lines of its standard error, unchanged."""
         lines = self._pipes.tail.decode(errors="replace").splitlines()
         last = [line.strip() for line in lines if line.strip()][-_LAST_LINES:]
         return " / ".join(last[::-1] if newest_first else last)
 
     async def close(self, grace: float = 0.0) -> None:
-        """Close its input, lets it end by itself for `grace` seconds, then ends all it started and
-        removes its folder."""
+        """Close its input, let it end by itself for `grace` seconds, then end all it started and
+        remove its folder."""
         try:
             self._stream().close()
             if not await self._is_gone(grace):
@@ -279,7 +279,7 @@ class Child:
 
 
 async def start(order: Order) -> Child:
-    """Return a child at work; should the thread that started it end first, the child is ended, too.
+    """Return a running child; should the thread that started it end first, the child is ended, too.
 
     OSError when this machine cannot start one (too many processes, files).
     """
@@ -301,8 +301,8 @@ async def start(order: Order) -> Child:
     try:
         transport, pipes = await asyncio.shield(starting)
     except asyncio.CancelledError:
-        # asyncio would kill the keeper, which ends the child otherwise, and then wait for the pipes
-        # that the child holds.
+        # asyncio would kill the keeper, which otherwise ends the child, and then wait for the pipes
+        # that the child has open.
         with contextlib.suppress(OSError):
             transport, pipes = await starting
             await Child(transport, pipes, folder).close()
@@ -317,7 +317,7 @@ async def start(order: Order) -> Child:
 
 
 def _kept(order: Order, held: Protection, folder: str | None) -> dict[str, Any]:
-    """Return the order as the keeper takes it."""
+    """Return the order in the keeper's form."""
     program = Path(order.program or order.argv[0])
     places = places_for(order.suite, program, order.opened, order.network, order.closed)
     argv = list(order.argv)
@@ -355,7 +355,7 @@ def _own_environment(home: str) -> dict[str, str]:
 
 
 def search_path() -> str:
-    """Return the PATH that children are given: ours."""
+    """Return the PATH that children get: reviewer's own."""
     return os.environ.get("PATH", os.defpath)
 
 

@@ -1,2 +1,2 @@
-"""An MCP server as an attempt's world: the child that starts it, our client of its protocol, what
-its answers mean, and the world."""
+"""An MCP server as an attempt's world: the child that starts it, the client of its protocol, the
+meaning of its answers, and the world."""

@@ -1,4 +1,4 @@
-"""The tools that a server lists, held to the protocol and to the frozen toolset."""
+"""The tools that a server lists, checked against the protocol and the frozen toolset."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, NamedTuple, NoReturn
@@ -31,8 +31,8 @@ Ask = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
 async def listed(ask: Ask) -> Listing:
-    """Return name → tool that a server lists, over all pages. Raises Broken, and what `ask`
-    raises."""
+    """Return name → tool that a server lists, over all pages. Raises Broken, and any exception of
+    `ask`."""
     found: dict[str, Listed] = {}
     cursors: set[str] = set()
     params: dict[str, Any] = {}
@@ -59,8 +59,8 @@ async def listed(ask: Ask) -> Listing:
 
 
 def check_offered(listing: Listing, specs: Iterable[ToolSpec]) -> None:
-    """Raise Broken unless the server has every tool of the toolset, with the parameters that are
-    frozen there."""
+    """Raise Broken unless the server has every tool of the toolset, with the parameters frozen
+    there."""
     for spec in specs:
         tool = listing.get(spec.name)
         if tool is None:
@@ -75,14 +75,14 @@ def check_offered(listing: Listing, specs: Iterable[ToolSpec]) -> None:
 
 
 def check_same(first: Listing, last: Listing) -> None:
-    """Raise Broken unless a server lists at the end what it listed at the beginning."""
+    """Raise Broken unless a server's tools at the end equal those at the beginning."""
     for name in sorted(first.keys() | last.keys()):
         if first.get(name) != last.get(name):
             raise Broken(f"{_METHOD}: `{shown(name)}` changed after the attempt began")
 
 
 def first_difference(wanted: Any, found: Any, place: Path = ()) -> Path | None:
-    """Return the path of the first place where two JSON values differ, None where none does."""
+    """checked above"""
     if isinstance(wanted, dict) and isinstance(found, dict):
         for name in sorted(wanted.keys() | found.keys()):
             if name not in wanted or name not in found:

@@ -1,4 +1,5 @@
-"""A server's answer to a call, held to the protocol and to the schema that the tool declares."""
+"""A server's answer to a call, checked against the protocol and the schema that the tool
+declares."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +17,7 @@ _TEXTS = {
     "audio": ("data", "mimeType"),
     "resource_link": ("uri", "name"),
 }
-"""Kind of a content block → its members that must be texts. `resource` is looked at by itself."""
+"""Kind of a content block → its members that must be texts. `resource` is handled separately."""
 
 _IS: dict[str, Callable[[Any], bool]] = {
     "object": lambda value: isinstance(value, dict),
@@ -30,8 +31,8 @@ _IS: dict[str, Callable[[Any], bool]] = {
 
 
 def answer_of(result: dict[str, Any], tool: Listed) -> Answer:
-    """Return the answer that a `tools/call` result is. Its content is the structured content; else
-    the text, where that is all there is; else the blocks. Raises Broken."""
+    """Return the answer in a `tools/call` result. Its content is the structured content; else the
+    text, where there is nothing else; else the blocks. Raises Broken."""
     blocks, structured, failed = _parts(result, tool.name)
     if failed:
         texts = [block["text"] for block in blocks if block["type"] == "text"]
@@ -52,7 +53,7 @@ def answer_of(result: dict[str, Any], tool: Listed) -> Answer:
 
 
 def state_in_answer(result: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the state that a `tools/call` result is. Raises Broken for one that is none."""
+    """Return the state in a `tools/call` result. Raises Broken for a result without one."""
     blocks, structured, failed = _parts(result, name)
     texts = [block["text"] for block in blocks if block["type"] == "text"]
     if failed:
@@ -65,7 +66,7 @@ def state_in_answer(result: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def state_in_resource(result: dict[str, Any], uri: str) -> dict[str, Any]:
-    """Return the state that a `resources/read` result is. Raises Broken for one that is none."""
+    """Return the state in a `resources/read` result. Raises Broken for a result without one."""
     place = f"resources/read of {shown(uri, 200)}"
     contents = result.get("contents")
     one = contents[0] if isinstance(contents, list) and len(contents) == 1 else None
@@ -75,9 +76,10 @@ def state_in_resource(result: dict[str, Any], uri: str) -> dict[str, Any]:
 
 
 def misfit(value: Any, schema: Any, root: dict[str, Any], place: Path) -> Path | None:
-    """Return where a value is not as a schema says, by what can be told in one pass over the value:
-    `type`, `const`, `enum`, `required`, `properties`, `additionalProperties`, `items` and local
-    references. The schema is a stranger's, so neither patterns nor combinations are tried."""
+    """Return where a value does not match a schema, by what can be decided in one pass over the
+    value: `type`, `const`, `enum`, `required`, `properties`, `additionalProperties`, `items` and
+    local references. The schema comes from elsewhere, so neither patterns nor combinations are
+    evaluated."""
     schema = _resolved(schema, root)
     if schema is False:
         return place
@@ -127,12 +129,14 @@ _LONGEST_REFERENCE = 200
 
 
 def _few(words: Any) -> list[Any]:
-    """Return a list that is short enough to be tried at every place of a value, else none."""
+    """Return a list that is short enough to be tried at every place of a value, else an empty
+    one."""
     return words if isinstance(words, list) and len(words) <= _MOST_WORDS else []
 
 
 def _resolved(schema: Any, root: dict[str, Any]) -> Any:
-    """Return the part of the schema that a local reference names; True for one that names none."""
+    """Return the part of the schema that a local reference names; True for a reference that names
+    none."""
     for _ in range(_MOST_STEPS):
         reference = schema.get("$ref") if isinstance(schema, dict) else None
         if not isinstance(reference, str):

@@ -1,8 +1,9 @@
-"""Our side of JSON-RPC with an MCP server: one request at a time, each answer held to the protocol.
+"""The client side of JSON-RPC with an MCP server: one request at a time, each answer checked
+against the protocol.
 
-Whatever a server sends is hostile input. It is read line by line within the limits of the sandbox's
-pipes; a line that is no message of JSON-RPC 2.0, an answer that nobody asked for, and silence break
-it, with the place.
+Everything that a server sends is hostile input. It is read line by line within the limits of the
+sandbox's pipes; a line that is not a JSON-RPC 2.0 message, an answer to no request, and silence are
+faults of the server, reported with their place.
 """
 
 import asyncio
@@ -14,10 +15,10 @@ from reviewer.suite.strict_json import loads, type_name
 
 VERSION = "2025-11-25"
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", VERSION)
-"""The versions of the protocol that are spoken, the last of them offered."""
+"""The supported versions of the protocol, the last of which is offered."""
 
 MOST_BETWEEN = 10_000
-"""Notifications and requests that a server may send before it answers."""
+"""Most notifications and requests that a server may send before it answers."""
 
 _NO_METHOD = -32601
 _QUOTED = 60
@@ -25,11 +26,11 @@ _LONGEST_ID = 200
 
 
 class Broken(Exception):
-    """The server broke the protocol, ended, or kept silent. The text begins with its place."""
+    """The server violated the protocol, ended, or stayed silent. The text begins with the place."""
 
 
 class Ended(Broken):
-    """The server ended, or wrote more than it may: nothing more can be read of it."""
+    """The server ended, or wrote more than it may: nothing more can be read from it."""
 
 
 class Failed(Exception):
@@ -48,8 +49,8 @@ class Wire(Protocol):
 
 
 class Message(NamedTuple):
-    """One message of a server. Of a request `method` and `id` are given, of a notification
-    `method`, of an answer `id` and either `result` or `error`."""
+    """One message of a server. A request has `method` and `id`, a notification `method`, an answer
+    `id` and either `result` or `error`."""
 
     method: str | None = None
     id: Any = None
@@ -68,7 +69,7 @@ class Client:
         self, method: str, params: dict[str, Any], seconds: float, what: str = ""
     ) -> dict[str, Any]:
         """Return the result of a request. Raises Failed for an error. `what` names the request in
-        messages, where that is more than its method."""
+        messages, if not by its method."""
         self._requests += 1
         number, place = self._requests, what or method
         request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
@@ -109,7 +110,7 @@ class Client:
         raise Broken(f"{place}: sent {MOST_BETWEEN:,} messages instead of an answer")
 
     def _refuse(self, message: Message) -> None:
-        """Answer a request of the server's: it may ask whether we are there, and nothing else."""
+        """Answer a request of the server: only pings are supported."""
         answer: dict[str, Any] = {"jsonrpc": "2.0", "id": message.id}
         if message.method == "ping":
             self._wire.tell({**answer, "result": {}})
@@ -119,7 +120,7 @@ class Client:
 
 
 def read(line: bytes, place: str) -> Message:
-    """Return the message in a line. Raises Broken for what is none."""
+    """Return the message in a line. Raises Broken for an invalid one."""
     try:
         value = loads(line, "")
     except ContractError as error:

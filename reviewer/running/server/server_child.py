@@ -1,9 +1,9 @@
 """Becomes the MCP server of an attempt. Standard library only.
 
 `server_child.py`, in the sandbox and in an empty folder, reads one line of JSON on its standard
-input: `argv`, `files` (a folder to copy here, or null) and `state` (what goes into
-`initial_state.json`). It answers `{"type":"ready"}` and becomes the program, which has the same
-pipes from here on.
+input: `argv`, `files` (a folder to copy here, or null) and `state` (the content of
+`initial_state.json`). It answers `{"type":"ready"}` and becomes the program, which then uses the
+same pipes.
 """
 
 import json
@@ -39,7 +39,7 @@ def main() -> int:
 
 
 def _line() -> bytes:
-    """Return the one line that comes before the answer. Nothing follows it until then."""
+    """Return the only line before the answer. Nothing follows it until then."""
     data = b""
     while not data.endswith(b"\n"):
         more = os.read(0, _BLOCK)

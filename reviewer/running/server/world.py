@@ -1,9 +1,9 @@
 """A suite's MCP server as an attempt's world (docs/world-mcp.md).
 
 Each attempt has a server of its own, in the sandbox of candidates, that is ended with all it
-started. It gets the calls that the broker lets through, and our own questions: its tools at the
-beginning and at the end, and its state after every call. Whatever it breaks ends the attempt, which
-neither passes nor fails.
+started. It gets the calls that the broker lets through, and reviewer's own requests: its tools at
+the beginning and at the end, and its state after every call. A fault of the server ends the
+attempt, which neither passes nor fails.
 """
 
 import copy
@@ -37,17 +37,18 @@ from reviewer.suite.values import TOOLSET_FILE
 HARNESS = Path(__file__).with_name("server_child.py")
 
 MOST_UNREAD = 20_000
-"""Lines that a server may write before they are read."""
+"""Most lines that a server may write before they are read."""
 
 _ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
-"""Of servers in Python: one order of sets in all attempts, and nothing written beside the code."""
+"""For servers in Python: the same order of sets in all attempts, and nothing written beside the
+code."""
 
 _NAME = "the server of toolset.json"
 _SECONDS = 60.0
 
 
 class ServerWorld:
-    """A server at work on one attempt; made by `open`.
+    """A server that is running for one attempt; created by `open`.
 
     `start_digest` is that of the state which the server itself reports, which must be the
     episode's; None where it reports none. Raises WorldBroke when the server breaks.
@@ -161,7 +162,7 @@ class ServerWorld:
         self._client.note("notifications/initialized")
 
     async def _read_first(self, wanted: dict[str, Any]) -> None:
-        """Read the state twice: one that differs without a call between cannot be judged by."""
+        """Read the state twice: a state that changes without a call cannot be used for judging."""
         self._state = await self._read()
         place = first_difference(self._state, await self._read())
         if place is not None:
@@ -214,7 +215,7 @@ class ServerWorld:
 
     @contextmanager
     def _held(self) -> Iterator[None]:
-        """Have whatever the server does wrong be WorldBroke."""
+        """Turn every fault of the server into WorldBroke."""
         try:
             yield
         except StartFailure as error:

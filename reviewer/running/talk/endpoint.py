@@ -1,9 +1,10 @@
 """A user that a language model plays, behind an OpenAI-compatible endpoint.
 
-Its prompt holds goals, facts, persona and style of the episode, and nothing else of it: no tool of
-the agent, no policy, no expectation, and no fact that is never to be told. Tools of its own are
-offered beside the prompt; their calls go through the talk, as those of any user. It ends the talk
-by a call of `end_conversation`, never by a word in its text, and not in the answer to a question.
+Its prompt contains goals, facts, persona and style of the episode, and nothing else of it: no tool
+of the agent, no policy, no expectation, and no fact that must never be told. The user's own tools
+are offered beside the prompt; their calls go through the talk, as those of any user. It ends the
+conversation by a call of `end_conversation`, never by a word in its text, and not in the answer to
+a question.
 """
 
 import hashlib
@@ -174,7 +175,7 @@ class EndpointUser:
     async def _ask(
         self, reminders: list[str], acts: bool = True
     ) -> tuple["_Said", list[Usage | None], list[float | None]]:
-        """Return what the model says, with tokens and cost; its calls of tools count where it
+        """Return the model's answer, with tokens and cost; its calls of tools count where it
         `acts`, and are sent back to it with the next request."""
         runner = self._runner
         payload: dict[str, Any] = {
@@ -197,8 +198,8 @@ class EndpointUser:
         return said, [usage], [cost]
 
     def _taken(self, answer: ChatAnswer) -> "_Said":
-        """Return what the model says. Where it calls tools of its own, its message is kept to be
-        sent back, with the ids that its calls go by here."""
+        """Return the model's answer. Where it calls tools of its own, its message is kept to be
+        sent back, with this attempt's ids for its calls."""
         said = _said(answer)
         if len(self._tools) == 1 or all(_name(entry) == END for entry in answer.entries):
             return said

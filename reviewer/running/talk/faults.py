@@ -1,8 +1,8 @@
 """The errors of a simulated user, by rule.
 
-The rules find what can be told without doubt: a fact said too early, an id that nobody gave it, a
-goal never voiced, a talk ended in the answer to a question. They are a floor: what a person reading
-the talk would also object to is measured by labels.
+The rules find errors that are certain: a fact told too early, an id that nobody gave it, a goal
+never voiced, a conversation ended in the answer to a question. They are a lower bound: further
+errors that a person would see are measured by labels.
 """
 
 import json
@@ -18,10 +18,11 @@ from reviewer.suite.user_check import SHORTEST
 from reviewer.trace.safetext import cap, visible_line
 
 LONGEST = 4_000
-"""The most characters of one message of a user."""
+"""Most characters of one message of a user."""
 
 _MOST_ALIKE = 3
-"""How often one call with one answer may be made before it is a loop, while the agent waits."""
+"""How often the same call with the same answer may be made, while the agent waits, before it is a
+loop."""
 _LONGEST_TOOL = 100
 _SEPARATORS = re.compile(r"(?<=\d)[ ,.\-/](?=\d)")
 _ID_SHAPED = re.compile(
@@ -45,7 +46,7 @@ _ENDS = frozenset(
         "user:too_many_calls",
     }
 )
-"""Faults that take from the agent what it would have done next: never minor, at the end too."""
+"""Faults that keep the agent from what it would have done next: never minor, even at the end."""
 
 
 class FaultWatch:
@@ -76,11 +77,12 @@ class FaultWatch:
         self._acts += 1
 
     def hear(self, message: str) -> None:
-        """Take in a message of the agent."""
+        """Process a message of the agent."""
         self._agent.append(message)
 
     def say(self, reply: Reply, seq: int | None, calls: int) -> None:
-        """Take in what the user says after so many calls; `seq` is the event that records it."""
+        """Process the user's message, made after so many calls; `seq` is the event that records
+        it."""
         self._voiced.update(reply.goals)
         if reply.message is not None:
             for code, severity in self._wrong(reply.message, calls):
@@ -95,8 +97,8 @@ class FaultWatch:
         if reply.ignored_end:
             self._add("user:stopped_on_confirm", seq, "minor")
         if reply.ended == "user_stop":
-            # When a script ends, and what it has voiced by then, follows from what the agent did:
-            # an agent that could spoil its own attempt would have its failures made again.
+            # When a script ends, and what it has voiced by then, depends on the agent's acts: if
+            # this spoiled the attempt, an agent could have its failures repeated.
             scripted = self._user.kind == "scripted"
             if self._agent and asks_to_confirm(self._agent[-1]):
                 self._add("user:stopped_on_confirm", seq, "minor" if scripted else "hindered")
@@ -105,33 +107,33 @@ class FaultWatch:
                     self._add(f"user:dropped:{goal.id}", None, "minor" if scripted else "helped")
 
     def fail(self, code: str, seq: int | None) -> None:
-        """Take in that the user could not answer."""
+        """Record that the user could not answer."""
         self._add(code, seq, "hindered")
 
     def unknown_tool(self, tool: str, seq: int) -> None:
-        """Take in a call of a tool that the user does not have. Where the agent named the tool, it
-        may have led the user there: an agent that could spoil its own attempt would have its
-        failures made again."""
+        """Record a call of a tool that the user does not have. Where the agent named the tool, it
+        may have led the user there: if this spoiled the attempt, an agent could have its failures
+        repeated."""
         led = any(tool.casefold() in message.casefold() for message in self._agent)
         name = cap(visible_line(tool), _LONGEST_TOOL)
         self._add(f"user:unknown_tool:{name}", seq, "minor" if led else "hindered")
 
     def invalid_call(self, tool: str, seq: int) -> None:
-        """Take in a call with arguments that the tool does not take."""
+        """Record a call with arguments that the tool does not accept."""
         scripted = self._user.kind == "scripted"
         self._add(f"user:invalid_call:{tool}", seq, "minor" if scripted else "hindered")
 
     def failed_call(self, tool: str, seq: int) -> None:
-        """Take in a call that the world answered in error, which may follow from what the agent
-        did or left undone."""
+        """Record a call that the world answered with an error, which may result from the agent's
+        acts or omissions."""
         self._add(f"user:failed_call:{tool}", seq, "minor")
 
     def too_many_calls(self) -> None:
-        """Take in that the user went on making calls."""
+        """Record that the user kept making calls."""
         self._add("user:too_many_calls", None, "hindered")
 
     def see(self, call: Call, answer: str, seq: int) -> None:
-        """Take in an answer to a call of the user's own: what it says, the user knows."""
+        """Process an answer to a call of the user's own: the user knows its content."""
         self._answers.append(answer)
         if self._user.kind == "scripted":
             return
@@ -225,7 +227,7 @@ class FaultWatch:
 
 
 def spoils(faults: Sequence[UserFault]) -> bool:
-    """Return whether an attempt with these faults of its user can be judged no more."""
+    """Return whether an attempt with these faults of its user can no longer be judged."""
     return any(fault.severity != "minor" for fault in faults)
 
 
@@ -238,7 +240,7 @@ def _plain(text: str) -> str:
 
 
 def _holds_value(message: str, value: object) -> bool:
-    """Return whether a value stands in a message as a word of its own, numbers with or without
+    """Return whether a value occurs in a message as a word of its own, numbers with or without
     separators."""
     wanted = _plain(str(value)).strip()
     if len(wanted) < SHORTEST:
@@ -247,6 +249,6 @@ def _holds_value(message: str, value: object) -> bool:
 
 
 def _like(value: str) -> str:
-    """Return a pattern of values of the same shape: letters for letters, digits for digits."""
+    """Return a pattern for values of the same shape: letters for letters, digits for digits."""
     shape = re.sub(r"[A-Za-z]+", "L", re.sub(r"\d+", "9", value))
     return "".join({"L": r"[A-Za-z]+", "9": r"\d+"}.get(one, re.escape(one)) for one in shape)

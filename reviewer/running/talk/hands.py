@@ -1,6 +1,5 @@
-"""The tools of a user's own: its calls reach the world of the episode and are recorded as the
-user's. Nothing here knows authority, budgets or approvals: those are the agent's.
-"""
+"""The user's own tools: its calls reach the world of the episode and are recorded as the user's.
+Authority, budgets and approvals do not apply: those are the agent's."""
 
 from collections.abc import Sequence
 
@@ -18,7 +17,7 @@ TOO_MANY = f"the simulated user made more than {MOST_CALLS} calls before it said
 class Hands:
     """Carries out the tool calls of one attempt's user, and reports the user's errors to `watch`.
 
-    Raises Unrunnable naming `file` for a tool whose parameters are no JSON Schema.
+    Raises Unrunnable naming `file` for a tool whose parameters are not a JSON Schema.
     """
 
     def __init__(
@@ -32,13 +31,13 @@ class Hands:
         self.made = 0
 
     async def carry_out(self, calls: Sequence[Call]) -> list[Observation]:
-        """Carry out calls in order. Errors of the world pass through, with the call on record."""
+        """Carry out calls in order. Errors of the world pass through, with the call recorded."""
         return [await self._call(call) for call in calls]
 
     async def _call(self, call: Call) -> Observation:
         self.made += 1
         if call.tool not in self._names:
-            # No call of a tool: nothing was there that could be called.
+            # Not recorded as a tool call: no such tool exists.
             seq = self._recorder.next_seq
             self._recorder.error(f"the simulated user called {call.tool}, which it does not have")
             self._watch.unknown_tool(call.tool, seq)

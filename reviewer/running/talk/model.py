@@ -6,15 +6,15 @@ from typing import Any, Literal, NamedTuple, Protocol
 from reviewer.running.model import Call, Observation, Usage
 
 Severity = Literal["helped", "hindered", "minor"]
-"""What an error of the user did to the agent: made its task easier, or harder, or neither."""
+"""The effect of a user's error on the agent's task: made easier, harder, or neither."""
 
 Ended = Literal["user_stop", "user_gave_up"]
 
 
 class Heard(NamedTuple):
-    """All that a user may go by: what the agent has said to it, in order; what the calls answered
-    that it has just made; and for the conditions of a script the names of tools that answered, the
-    state of the world, and the last answer of each tool of its own."""
+    """Everything on which a user may base its answer: the agent's messages to it, in order; the
+    answers to the calls that it has just made; and for the conditions of a script the names of
+    tools that answered, the state of the world, and the last answer of each tool of its own."""
 
     said: tuple[str, ...]
     called: frozenset[str] = frozenset()
@@ -28,9 +28,9 @@ class Heard(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What the user does next. With `calls` of its own tools it is asked again afterwards; without,
-    `message` is what it says, None for nothing more. `ended` says that the conversation ends.
-    `turn` is the scripted turn, and `goals` are those that it voices."""
+    """The user's next step. With `calls` of its own tools it is asked again afterwards; without,
+    `message` is its message, None for none. `ended` says that the conversation ends. `turn` is the
+    scripted turn, and `goals` are those that it voices."""
 
     message: str | None = None
     ended: Ended | None = None
@@ -40,7 +40,8 @@ class Reply(NamedTuple):
     cost_usd: float | None = None
     calls: tuple[Call, ...] = ()
     ignored_end: bool = False
-    """Whether it would have ended the talk in the answer to a question, and was not let."""
+    """Whether it tried to end the conversation in the answer to a question, which was not
+    allowed."""
 
 
 class UserFailure(Exception):
@@ -55,8 +56,8 @@ class TalkUser(Protocol):
 
 
 class UserFault(NamedTuple):
-    """An error of the user: its code (`user:…`), the event that shows it (None for what is not
-    there), and what it did."""
+    """An error of the user: its code (`user:…`), the event that shows it (None for an omission),
+    and its effect."""
 
     code: str
     seq: int | None

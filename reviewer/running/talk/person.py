@@ -10,7 +10,7 @@ LEFT = "the person who played the user left the talk"
 
 
 class PersonUser:
-    """The user of one attempt. What the person is shown of the talk is masked, as the record is."""
+    """The user of one attempt. The conversation is shown to the person masked, as in the record."""
 
     def __init__(self, task: Task, user: User, recorder: Recorder, person: Approver | None) -> None:
         self._slot, self._user = task.slot, user

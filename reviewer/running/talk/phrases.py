@@ -1,4 +1,5 @@
-"""Wordings in what an agent, a user or a tool says: whether they are there, and whether it asks."""
+"""Phrases in the words of an agent, a user or a tool: whether they occur, and whether a message
+asks."""
 
 import json
 import re
@@ -21,13 +22,13 @@ _CONFIRM = re.compile(
 
 
 def says_one_of(phrases: Iterable[str], message: str) -> bool:
-    """Return whether one of these wordings is in a message."""
+    """Return whether one of these phrases is in a message."""
     read = readings(message)
     return any(stands_in(phrase, read) for phrase in phrases)
 
 
 def asks_one_of(phrases: Iterable[str], message: str) -> bool:
-    """Return whether one of these wordings is in a sentence of the message that asks or requests
+    """Return whether one of these phrases is in a sentence of the message that asks or requests
     something."""
     wanted = tuple(phrases)
     return any(
@@ -42,7 +43,7 @@ def as_text(answer: Any) -> str:
 
 
 def asks_to_confirm(message: str) -> bool:
-    """Return whether a message ends with a question whether to go on: an answer to it leaves the
+    """Return whether a message ends with a question whether to go on, so that the answer leaves the
     agent something to do."""
     sentences = [one for one in _SENTENCE.findall(message) if one.strip()]
     return bool(sentences) and any(
@@ -52,6 +53,6 @@ def asks_to_confirm(message: str) -> bool:
 
 
 def folded(message: str) -> str:
-    """Return a message as two of them are compared: case folded, without marks and spaces at the
+    """Return a message in the form for comparison: case folded, without marks and spaces at the
     ends."""
     return wording(message).strip(" .!?")

@@ -1,4 +1,4 @@
-"""A user that says its turns: the first whose conditions hold."""
+"""A user that says its scripted turns: each time the first whose conditions hold."""
 
 from collections import Counter
 

@@ -23,7 +23,7 @@ TOO_LONG_A_TALK = "the user has said all the messages that the episode allows"
 
 
 class Talk:
-    """The user of one attempt and what was said. The user's time is left out of the meter."""
+    """The user of one attempt and the conversation. The user's time is excluded from the meter."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Talk:
 
     async def opened(self, task: Task) -> Task | None:
         """Return the task with the user's first message as its request, where the episode has none;
-        None where the user cannot speak."""
+        None where the user cannot answer."""
         if task.episode.user_request:
             return task
         reply = await self._spoken()
@@ -59,8 +59,8 @@ class Talk:
         return replace(task, episode=replace(task.episode, user_request=reply.message))
 
     def act(self, message: str | None, observations: Sequence[Observation]) -> str | None:
-        """Take in what the agent said beside its calls, and their answers. Returns why the talk
-        ends with them, if it does."""
+        """Process the agent's message beside its calls, and their answers. Return why the
+        conversation ends with them, if it does."""
         if message:
             self._hear(message)
         ended = None
@@ -73,8 +73,8 @@ class Talk:
         return ended
 
     async def answer(self, message: str) -> Reply | str:
-        """Return what the user says to a message of the agent; or, as text, why the talk ends
-        without another word: `completed` where it was to be the agent's last."""
+        """Return the user's reply to a message of the agent; or, as text, why the conversation ends
+        without a reply: `completed` where the message was to be the agent's last."""
         self._hear(message)
         if self._last_turn in self._user.end.on_final_after:
             return "completed"
@@ -84,8 +84,8 @@ class Talk:
         return USER_ERROR if reply is None else reply
 
     async def _spoken(self) -> Reply | None:
-        """Return what the user says, recorded, after the calls that it makes first; None where it
-        cannot speak."""
+        """Return the user's reply, recorded, after the calls that it makes first; None where it
+        cannot answer."""
         since = self._meter.clock.now_ms()
         try:
             reply = await self._acted()
@@ -110,7 +110,8 @@ class Talk:
         return reply
 
     async def _acted(self) -> Reply | None:
-        """Have the user make its calls until it says something; None where it makes too many."""
+        """Let the user make its calls until it says something; return None where it makes too
+        many."""
         made: tuple[Observation, ...] = ()
         left = MOST_CALLS
         while True:
@@ -137,8 +138,8 @@ class Talk:
         return Heard(said, called, state, made, dict(self._saw))
 
     def told(self, termination: str) -> tuple[str, dict[str, Any]]:
-        """Return how the attempt ended once the user's faults are counted, and what the record's
-        `source` says of the user: `user`, and for a model what it used (`simulated_user`)."""
+        """Return how the attempt ended once the user's faults are counted, and the facts about the
+        user for the record's `source`: `user`, and for a model its usage (`simulated_user`)."""
         faults = self._watch.found()
         if termination == USER_ERROR or spoils(faults):
             termination = USER_ERROR
@@ -167,7 +168,7 @@ class Talk:
 
 
 def _summed(usages: Sequence[Usage | None]) -> dict[str, int | None] | None:
-    """Return the tokens of all answers; a sum is None as soon as one answer did not say."""
+    """Return the tokens of all answers; a sum is None as soon as one answer states none."""
     if not any(usage is not None for usage in usages):
         return None
     sums: dict[str, int | None] = {}
@@ -180,8 +181,8 @@ def _summed(usages: Sequence[Usage | None]) -> dict[str, int | None] | None:
 def talk_of(
     task: Task, meter: Meter, recorder: Recorder, world: World, person: Approver | None = None
 ) -> Talk | None:
-    """Return the talk of an attempt, None for an episode without a user. `person` plays the user
-    of an episode that wants one. Raises Unrunnable."""
+    """Return the conversation of an attempt, None for an episode without a user. `person` plays the
+    user of an episode that needs one. Raises Unrunnable."""
     user = user_of(task.episode)
     if user is None:
         return None

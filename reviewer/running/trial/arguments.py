@@ -1,8 +1,8 @@
-"""Arguments for a trial agent's calls, made of what the suite itself says.
+"""Arguments for a trial agent's calls, made from what the suite itself says.
 
-Of several sources the first that names a value wins: what the contract expects, what the call has
-to prove, the effect that leads to the wanted end, the case that the simulator answers to, a value
-met under the same name, and at last the plainest value that the schema takes.
+Of several sources the first that names a value is used: what the contract expects, what the call
+has to prove, the effect that leads to the required end, the case that the simulator answers, a
+value seen under the same name, and finally the simplest value that the schema accepts.
 """
 
 import json
@@ -15,13 +15,13 @@ from reviewer.suite.json_values import Path, path_of
 from reviewer.suite.model import Episode
 
 _CASES = 2
-"""Cases of one tool that an agent looks up which does more than it is asked."""
+"""Number of cases of one tool that an agent which does more than it is asked looks up."""
 _DEEPEST = 8
-"""How far placeholders and values met are looked for inside one another."""
+"""Depth to which placeholders and seen values are searched inside one another."""
 
 
 class Arguments:
-    """Makes the arguments of one attempt's calls, and remembers what it made and met."""
+    """Makes the arguments of one attempt's calls, and remembers those it made and saw."""
 
     def __init__(self, episode: Episode, tools: Mapping[str, ToolSpec]) -> None:
         self._episode = episode
@@ -49,7 +49,7 @@ class Arguments:
         effect: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Return arguments for a call of `tool`: exactly `whole` where the contract gives them;
-        those that look at what the write `proves` changed; those of a wanted `effect`."""
+        those that read what the write `proves` changed; those of a required `effect`."""
         made = dict(whole) if whole is not None else self._assembled(tool, proves, effect or {})
         self._made[tool] = made
         self.learn(made)
@@ -82,7 +82,7 @@ class Arguments:
         return (properties if isinstance(properties, dict) else {}), schema.get("required") or []
 
     def free_text(self, tool: str) -> str | None:
-        """Return an argument of the tool that takes any text and that nothing here relies on."""
+        """Return an argument of the tool that accepts any text and that nothing here relies on."""
         properties, _ = self._parameters(tool)
         bound = {path[0] for path, _ in self._expected(tool)}
         told = self._simulated.get(tool, {})
@@ -97,7 +97,7 @@ class Arguments:
         return None
 
     def takes_more(self, tool: str) -> bool:
-        """Return whether the tool's schema takes arguments that it does not name."""
+        """Return whether the tool's schema accepts arguments that it does not name."""
         spec = self._tools.get(tool)
         return spec is None or spec.parameters.get("additionalProperties", True) is not False
 
@@ -106,7 +106,7 @@ class Arguments:
         return [(path_of(path), value) for path, value in wanted.items()]
 
     def _proof(self, tool: str, write: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-        """Return arguments that name the object of the write as it was made."""
+        """Return arguments that name the object of a write that was made."""
         made, pairs = self._made.get(write, {}), self._objects.get(write)
         if pairs:
             return {its: made[mine] for mine, its in pairs.items() if mine in made}
@@ -128,8 +128,8 @@ class Arguments:
         return best
 
     def cases(self, tool: str) -> list[dict[str, Any] | None]:
-        """Return the arguments of the first cases of the simulator of which the request speaks,
-        where the contract expects none."""
+        """Return the arguments of the first simulator cases that the request mentions, where the
+        contract expects none."""
         told = self._simulated.get(tool, {})
         cases = (told.get("responses") or {}).get("match") or ()
         if self._expected(tool):
@@ -154,7 +154,7 @@ class Arguments:
 
 
 def placeholder(schema: Mapping[str, Any], depth: int = 0) -> Any:
-    """Return the plainest value that a JSON Schema takes, as far as that can be seen."""
+    """Return the simplest value that a JSON Schema accepts, as far as that can be determined."""
     if "const" in schema:
         return schema["const"]
     for name in ("enum", "examples"):
@@ -208,12 +208,12 @@ def _takes_any_text(schema: Mapping[str, Any]) -> bool:
 
 
 def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
-    # Here, since only a suite that is tried needs it.
+    # Imported here, since only the trial of a suite needs it.
     from jsonschema import Draft202012Validator
 
     try:
         return bool(Draft202012Validator(schema).is_valid(value))
-    except Exception:  # a reference outside this part of the schema, or a schema that is none
+    except Exception:  # a reference outside this part of the schema, or an invalid schema
         return False
 
 
@@ -222,7 +222,7 @@ def _plain(expected: list[tuple[Path, Any]]) -> dict[str, Any]:
 
 
 def _put(made: dict[str, Any], path: Path, value: Any) -> None:
-    """Set what is at `path`, making the objects and lists on the way."""
+    """Set the value at `path`, creating the objects and lists on the way."""
     place: Any = made
     for step, after in pairwise(path):
         fresh: Any = [] if isinstance(after, int) else {}

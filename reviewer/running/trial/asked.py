@@ -1,5 +1,5 @@
-"""The user of a trial: it makes the calls of its own tools that a trial agent asks it for, and no
-other. How the episode's own user is led to them is not tried."""
+"""The user of a trial: it makes only the calls of its own tools that a trial agent asks for. How
+the episode's own user is led to them is not tested."""
 
 import json
 from typing import Any
@@ -19,7 +19,7 @@ def asking(tool: str, arguments: dict[str, Any]) -> str:
 
 
 def answered(message: str) -> Observation:
-    """Return what the user says that its call answered."""
+    """Return the answer to the user's call from its message."""
     tool, status, content = json.loads(message)
     return Observation("", tool, status, content)
 
@@ -39,8 +39,8 @@ class _AskedUser:
 
 
 def trial_talk(task: Task, world: World, meter: Meter, recorder: Recorder) -> Talk | None:
-    """Return the talk of a trial agent's attempt; None where the user has no tools, and nothing can
-    be asked of it."""
+    """Return the conversation of a trial agent's attempt; None where the user has no tools, so that
+    nothing can be asked of it."""
     tools = task.episode.user_tools
     if not tools:
         return None

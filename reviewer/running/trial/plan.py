@@ -1,6 +1,6 @@
-"""What an attempt that meets the contract does: its calls in order, and its final message.
+"""A plan that meets the contract: calls in order, and a final message.
 
-The plan is made of the contract and of what the simulator says of its tools; nothing is called.
+The plan is made from the contract and the simulator's description of its tools; nothing is called.
 """
 
 import json
@@ -19,15 +19,16 @@ from reviewer.suite.model import Episode
 from reviewer.trace.validate import decode
 
 NOTHING_ASKED = "Here is the answer."
-"""What is said where the contract asks for no words."""
+"""The final message where the contract requires no words."""
 
 _MOST_WRITES = 8
-"""Calls beyond the required ones that may be needed to reach the end which the contract wants."""
+"""Most calls beyond the required ones that may be added to reach the end that the contract
+requires."""
 
 
 class Step(NamedTuple):
     """A call to be made: exactly `whole` where the contract gives the arguments; `proves` is the
-    write that it looks at, `effect` the arguments of the effect that is wanted of it."""
+    write that it reads back, `effect` the arguments of the effect that it should have."""
 
     tool: str
     whole: dict[str, Any] | None = None
@@ -36,7 +37,7 @@ class Step(NamedTuple):
 
 
 def plan_of(episode: Episode, tools: Mapping[str, ToolSpec]) -> list[Step]:
-    """Return the calls that meet the contract, as far as contract and simulator tell them."""
+    """Return the calls that meet the contract, as far as contract and simulator determine them."""
     free = episode.tools.order == "any" and not episode.expected.trajectory
     steps = _required(episode)
     proofs = {tool for write in episode.writes for tool in write.verified_by}
@@ -57,7 +58,7 @@ def _required(episode: Episode) -> list[Step]:
 
 
 def _proven(episode: Episode, steps: list[Step], tools: Mapping[str, ToolSpec]) -> list[Step]:
-    """Return the steps with a proof after every write, each said to be that of its write."""
+    """Return the steps with a proof after every write, each assigned to its write."""
     verifiers = {write.tool: write.verified_by for write in episode.writes}
     found = list(steps)
     for place, step in enumerate(steps):
@@ -78,7 +79,8 @@ def _offered(names: Sequence[str], tools: Mapping[str, ToolSpec]) -> str:
 
 
 class _World:
-    """The episode's simulated tools, as far as a plan needs them; without any, it knows nothing."""
+    """The episode's simulated tools, as far as a plan needs them; without any, it returns no
+    effects."""
 
     def __init__(self, episode: Episode) -> None:
         self._episode = episode
@@ -89,9 +91,9 @@ class _World:
         self._final = simulator.get("final_state")
 
     def with_effects(self, steps: list[Step], proofs: set[str], free: bool) -> list[Step]:
-        """Return the steps in an order in which their preconditions hold (where the order is
-        `free`), with the effects that are wanted of them, and with the calls of other allowed tools
-        that lead to the wanted end, or to what these calls need."""
+        """Return the steps in an order in which their preconditions hold (if the order is `free`),
+        with their required effects, and with the calls of other allowed tools that lead to the
+        required end, or to what these calls need."""
         state = self._episode.initial_state
         waiting, done = list(steps), list[Step]()
         while waiting:
@@ -126,7 +128,7 @@ class _World:
         yield from expected.at_paths.items()
 
     def _hits(self, state: Any) -> int:
-        """Return how many of the wanted values the state has."""
+        """Return how many of the required values the state has."""
         final = state if self._final is None else at(state, path_of(self._final))
         held = 0
         for path, value in self._wanted():
@@ -142,7 +144,7 @@ class _World:
         return all(same(one["equals"], at(state, path_of(one["path"]))) for one in conditions)
 
     def _effect(self, step: Step, state: Any) -> dict[str, Any] | None:
-        """Return the arguments of the tool's effect that leads nearest to the wanted end."""
+        """Return the arguments of the tool's effect that leads closest to the required end."""
         if step.whole is not None:
             return None
         effects = self._tools.get(step.tool, {}).get("effects", ())
@@ -173,11 +175,11 @@ class _World:
         return state
 
     def _lets(self, tool: str) -> bool:
-        """Return whether a plan may have this call: the agent's own, or one that it asks for."""
+        """Return whether a plan may contain this call: the agent's own, or one that it asks for."""
         return tool in self._users or self._episode.tools.lets(tool)
 
     def _nearer(self, state: Any) -> Step | None:
-        """Return a call of an allowed tool after which more of the wanted end is there."""
+        """Return a call of an allowed tool after which more of the required end is reached."""
         for name in self._tools:
             if self._lets(name) and self._holds(name, state):
                 effect = self._effect(Step(name), state)
@@ -186,8 +188,8 @@ class _World:
         return None
 
     def _first(self, state: Any) -> Step | None:
-        """Return a call of an allowed tool after which another one, which leads nearer to the
-        wanted end, is no longer kept from it by its preconditions."""
+        """Return a call of an allowed tool after which another one, which leads closer to the
+        required end, is no longer blocked by its preconditions."""
         allowed = [name for name in self._tools if self._lets(name)]
         wanted = [
             name
@@ -202,8 +204,8 @@ class _World:
         return None
 
     def _opening(self, tool: str, others: Sequence[str], state: Any) -> dict[str, Any] | None:
-        """Return the arguments of the tool's effect by which the preconditions of one of the others
-        come to hold."""
+        """Return the arguments of the tool's effect that makes the preconditions of one of the
+        others hold."""
         closed = [name for name in others if not self._holds(name, state)]
         for effect in self._tools.get(tool, {}).get("effects", ()) if closed else ():
             after = merged(state, effect["merge"])
@@ -213,7 +215,7 @@ class _World:
 
 
 def message_of(episode: Episode) -> str:
-    """Return a final message that meets the contract's wording, the first that does of a few."""
+    """Return a final message that meets the contract's wording, the first of a few that does."""
     expected = episode.expected
     said = [*expected.message_contains, *(claim.says[0] for claim in expected.claims)]
     last = [*expected.message_contains, *(claim.says[-1] for claim in expected.claims)]
@@ -228,7 +230,7 @@ def message_of(episode: Episode) -> str:
 
 
 def meets_wording(episode: Episode, text: str) -> bool:
-    """Return whether a final message is one that the contract's wording lets pass."""
+    """Return whether the contract's wording lets a final message pass."""
     raw = {
         "schema": "reviewer/trace@1",
         "episode_id": episode.episode_id,

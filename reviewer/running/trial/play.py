@@ -23,11 +23,11 @@ from reviewer.suite.candidate import Candidate
 from reviewer.suite.model import TRIAL_AGENTS, Episode, Suite, TrialAgent
 
 TOGETHER = 4
-"""Episodes that are played at a time: a toolkit is a process of its own."""
+"""Number of episodes played at a time: a toolkit is a process of its own."""
 
 
 class Granting:
-    """The person of a trial, where an episode's rule asks one: every call is granted."""
+    """The person of a trial, where an episode's rule asks one: grants every call."""
 
     async def ask(self, request: ApprovalRequest) -> Approval:
         return Approval(True, "trial")
@@ -38,7 +38,7 @@ class Granting:
 
 class Played(NamedTuple):
     """One attempt that was played: `raw` is its trace record. `acts` is what the agent did, call by
-    call and in words, and `wrote` whether a call of it changed the world."""
+    call and in words, and `wrote` whether one of its calls changed the world."""
 
     agent: TrialAgent
     episode_id: str
@@ -55,8 +55,8 @@ def wants_network(episode: Episode) -> bool:
 
 
 def lacks_engine(episode: Episode) -> str:
-    """Return why an episode's container cannot be had on this machine, "" where it can, or where
-    its world is none."""
+    """Return why an episode's container is not available on this machine, "" where it is, or where
+    its world is not a container."""
     if not (episode.simulator or {}).get("container"):
         return ""
     from reviewer.running.container.engine import engine
@@ -65,8 +65,8 @@ def lacks_engine(episode: Episode) -> str:
 
 
 def attempts_of(episode: Episode, planned: int) -> range:
-    """Return the attempts that may come out differently: all, where a fault is one of some of them,
-    else the first."""
+    """Return the attempts whose results may differ: all, where a fault applies to only some of
+    them, else the first."""
     tools = ((episode.simulator or {}).get("tools") or {}).values()
     varies = any(fault.get("attempts") for tool in tools for fault in tool.get("faults", ()))
     return range(1, planned + 1 if varies else 2)
@@ -74,11 +74,11 @@ def attempts_of(episode: Episode, planned: int) -> range:
 
 def played(suite: Suite, folder: Path, offer: Offer) -> list[Played]:
     """Return every attempt of every agent, by episode, attempt and agent in their order. The
-    episodes of `suite` have the toolset behind them.
+    episodes of `suite` include the toolset.
 
-    Raises Unrunnable naming the file of an episode whose world cannot be made at all.
+    Raises Unrunnable naming the file of an episode whose world cannot be created at all.
     """
-    with ThreadPoolExecutor(1) as thread:  # the caller's own may have an event loop already
+    with ThreadPoolExecutor(1) as thread:  # the caller's thread may already have an event loop
         return thread.submit(asyncio.run, _all(suite, folder, offer)).result()
 
 
@@ -101,7 +101,7 @@ async def _all(suite: Suite, folder: Path, offer: Offer) -> list[Played]:
 async def _episode(
     suite: Suite, folder: Path, offer: Offer, episode: Episode, attempt: int
 ) -> list[Played]:
-    """Play one attempt of every agent; the oracle first, since what it changed teaches others."""
+    """Play one attempt of every agent; the oracle first, since its changes teach the others."""
     found: list[Played] = []
     lesson = Lesson(episode)
     for agent in TRIAL_AGENTS:
@@ -133,7 +133,7 @@ async def _episode(
 
 def _distinct(calls: Iterable[dict[str, object]]) -> list[bool]:
     """Return for each step of a plan whether it changed the world; the tries of one step, which are
-    alike and follow one that failed, are one step."""
+    equal and follow a failed one, are one step."""
     steps: list[bool] = []
     failed: dict[str, object] | None = None
     for call in calls:
