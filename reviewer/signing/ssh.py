@@ -176,9 +176,9 @@ def parse_public_line(text: str) -> tuple[PublicKey, str]:
 
 
 NAMESPACE = "agent-release-decision@reviewer.dev"
-"""The purpose of our signatures: one made for a file or a commit is rejected."""
+"""The purpose of signatures on decisions: one made for a file or a commit is rejected."""
 LABELS_NAMESPACE = "agent-release-labels@reviewer.dev"
-"""The purpose of signatures on files of labels: none of them is one on a decision."""
+"""The purpose of signatures on files of labels: none of them is valid for a decision."""
 MAX_ARMORED = 64 * 1024
 _MAGIC = b"SSHSIG"
 _HASHES = {b"sha512": hashlib.sha512, b"sha256": hashlib.sha256}
@@ -190,11 +190,11 @@ _ARMOR = re.compile(
 
 
 class SshSigError(AttestError):
-    """Not an SSHSIG as ssh-keygen writes it."""
+    """Not an SSHSIG in the form written by ssh-keygen."""
 
 
 def holds(key: PublicKey, signature: bytes, message: bytes) -> bool:
-    """Return whether `signature` is this key's over a decision: plain Ed25519, or an SSHSIG blob.
+    """Return whether `signature` is by this key over a decision: plain Ed25519, or an SSHSIG blob.
 
     Never raises. A plain signature has 64 bytes and a blob more, so that one is never the other.
     """
@@ -204,7 +204,7 @@ def holds(key: PublicKey, signature: bytes, message: bytes) -> bool:
 
 
 def blob_holds(key: PublicKey, blob: bytes, message: bytes, namespace: str) -> bool:
-    """Return whether an SSHSIG blob is this key's over `message`, made for `namespace`. Never
+    """Return whether an SSHSIG blob is by this key over `message`, made for `namespace`. Never
     raises."""
     try:
         return _blob_holds(key, blob, message, namespace.encode())
@@ -232,7 +232,7 @@ def is_blob(signature: bytes) -> bool:
 
 
 def dearmored(data: bytes) -> bytes:
-    """Return the blob in a `.sig` file; SshSigError when it holds none."""
+    """Return the blob in a `.sig` file; SshSigError when it contains none."""
     match = _ARMOR.fullmatch(data) if len(data) <= MAX_ARMORED else None
     if match is None:
         raise SshSigError("not a signature of ssh-keygen -Y sign (BEGIN SSH SIGNATURE)")
@@ -246,14 +246,14 @@ def dearmored(data: bytes) -> bytes:
 
 
 def armored(blob: bytes) -> str:
-    """Return a blob as ssh-keygen writes it, for `ssh-keygen -Y verify`."""
+    """Return a blob in ssh-keygen's form, for `ssh-keygen -Y verify`."""
     text = base64.b64encode(blob).decode()
     lines = [text[at : at + 70] for at in range(0, len(text), 70)]
     return "\n".join(["-----BEGIN SSH SIGNATURE-----", *lines, "-----END SSH SIGNATURE-----", ""])
 
 
 def key_of(blob: bytes) -> PublicKey:
-    """Return the key a blob says it is by (nothing is verified); SshSigError when it names none."""
+    """Return the key that a blob names (nothing is verified); SshSigError when it names none."""
     try:
         return public_from_blob(_opened(blob).string())
     except (WireError, PublicKeyError) as error:

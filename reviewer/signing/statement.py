@@ -1,6 +1,5 @@
-"""Facts to payload bytes and back, what a decision may not say of itself, and in which fields two
-payloads differ.
-"""
+"""Convert facts to payload bytes and back; what a decision may not state, and the fields in which
+two payloads differ."""
 
 from __future__ import annotations  # names used only in annotations are not imported
 
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
     from reviewer.signing.facts import DecisionFacts, FailureFact
 
 MAX_FAILURE_BYTES = 128 * 1024
-"""Failing traces are listed up to this many canonical bytes; the report, bound by its digest,
-lists all. It keeps a decision below the 256 KiB that ssh-agent takes in one message."""
+"""Failing traces are listed up to this many canonical bytes; the report, whose digest the decision
+contains, lists all. It keeps a decision below the 256 KiB that ssh-agent accepts in one message."""
 
 
 def _digest(value: str) -> dict[str, str]:
@@ -44,8 +43,8 @@ def _digest_or_none(value: str | None) -> dict[str, str] | None:
 
 
 def body_of(facts: DecisionFacts) -> dict[str, Any]:
-    """Return the statement without its `decisionId`. ManifestError when the manifest says too
-    little."""
+    """Return the statement without its `decisionId`. ManifestError when the manifest lacks a needed
+    fact."""
     return {
         "_type": STATEMENT_TYPE,
         "subject": [
@@ -187,7 +186,7 @@ def _judges(facts: DecisionFacts) -> list[dict[str, Any]]:
 
 
 def _failures(failures: tuple[FailureFact, ...]) -> list[dict[str, Any]]:
-    """Return as many failing traces, in the order given, as MAX_FAILURE_BYTES holds."""
+    """Return as many failing traces, in the order given, as fit into MAX_FAILURE_BYTES."""
     listed, size = [], 0
     for failure in failures:
         entry = {
@@ -239,7 +238,7 @@ def _check_lineage(suite: SuiteRef) -> None:
 
 
 def promotion_faults(predicate: Predicate) -> list[str]:
-    """Return why this predicate may not say PROMOTE; empty for BLOCK and REPAIR, which are always
+    """Return why this predicate may not state PROMOTE; empty for BLOCK and REPAIR, which are always
     allowed."""
     if predicate.decision != "PROMOTE":
         return []
@@ -259,7 +258,7 @@ def promotion_faults(predicate: Predicate) -> list[str]:
 
 def _suite_faults(suite: SuiteRef) -> list[str]:
     """Return faults unless the suite was frozen before the first run, by the journal, with a reason
-    for each other suite met."""
+    for each other suite that the candidate was run on."""
     faults = []
     if (fault := order_fault(suite.frozen_at_seq, suite.first_run_seq)) is not None:
         faults.append(fault)
@@ -275,9 +274,9 @@ def _suite_faults(suite: SuiteRef) -> list[str]:
 def build_statement(facts: DecisionFacts) -> bytes:
     """Return the payload to be signed: RFC 8785 bytes of the statement.
 
-    `decisionId` is a digest of all the rest, so that a co-signer who derives the facts again has it
-    too. StatementError when a fact is out of range, when the manifest is not the one the digest
-    names, when a hard gate is missing, or when PROMOTE is not what the facts allow.
+    `decisionId` is a digest of all other fields, so that a co-signer who derives the facts again
+    gets the same one. StatementError when a fact is out of range, when the manifest does not have
+    the named digest, when a hard gate is missing, or when the facts do not allow PROMOTE.
     """
     if manifest_digest(facts.candidate_manifest) != facts.candidate_sha256:
         raise StatementError(
@@ -296,8 +295,8 @@ def build_statement(facts: DecisionFacts) -> bytes:
 
 
 def identified(body: dict[str, Any], member: str, what: str) -> bytes:
-    """Give the predicate of `body` its id, a digest of all the rest, and return the bytes of it
-    all. JsonError names `what`."""
+    """Give the predicate of `body` its id, a digest of all other fields, and return the bytes of
+    the whole. JsonError names `what`."""
     digest = hashlib.sha256(canonical(body, what)).digest()
     body["predicate"][member] = str(uuid.UUID(bytes=digest[:16], version=5))
     return canonical(body, what)

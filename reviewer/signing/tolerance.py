@@ -1,6 +1,5 @@
-"""What a promotion may leave failing: nothing, unless it states that its policy's rates are below
-one, and then no more than they leave room for. Nothing is ever tolerated at a critical gate.
-"""
+"""Which failures a promotion may have: none, unless it states that its policy's rates are below
+one, and then at most as many as they allow. No failure is ever tolerated at a critical gate."""
 
 from __future__ import annotations  # names used only in annotations are not imported
 
@@ -16,11 +15,11 @@ if TYPE_CHECKING:
     from reviewer.signing.facts import ToleranceFact
 
 TOLERATED = "tolerated"
-"""The disposition of a failing trace that the policy's rates leave room for."""
+"""The disposition of a failing trace that the policy's rates allow."""
 
 
 def decimal_of(value: int | str | None) -> Decimal | None:
-    """Parse a decimal number; None for anything that is not finite."""
+    """Parse a decimal number; return None for anything that is not finite."""
     if value is None:
         return None
     try:
@@ -42,7 +41,7 @@ def tolerance_body(stated: ToleranceFact | None) -> dict[str, Any]:
 
 
 class StatedResult(NamedTuple):
-    """What a statement says of one suite's attempts: of `attempts` that count, `passes` passed, and
+    """A statement's figures on one suite's attempts: of `attempts` counted, `passes` passed, and
     `failing` traces speak against a promotion, of which `failures` are listed."""
 
     attempts: int
@@ -66,7 +65,7 @@ def result_of(predicate: Predicate) -> StatedResult:
 
 
 def failing_faults(result: StatedResult) -> list[str]:
-    """Return why what failed, by the statement's own figures, may not be promoted."""
+    """Return why the failures, by the statement's own figures, may not be promoted."""
     stated, count = result.tolerance, result.failing
     if stated is None:
         faults = [_threshold_fault(gate, 0) for gate in result.gates]
@@ -91,7 +90,8 @@ def _room(rate: Decimal, attempts: int) -> int:
 
 
 def _counted_faults(result: StatedResult, stated: Tolerance, rate: Decimal) -> list[str]:
-    """Return whether the counts per episode are within the rate, and within the attempts made."""
+    """Return faults unless the counts per episode are within the rate, and within the attempts
+    made."""
     attempts, failing = result.attempts, result.attempts - result.passes
     faults = []
     if failing > _room(rate, attempts):
@@ -125,7 +125,7 @@ def _gate_faults(
 
 
 def _threshold_fault(gate: Gate, room: int) -> str:
-    """Return whether a gate passes with more failures than there is room for; else empty."""
+    """Return a fault if a gate passes with more failures than are allowed; else empty."""
     threshold, observed = decimal_of(gate.threshold), decimal_of(gate.observed)
     if threshold is None or observed is None or not room < observed <= threshold:
         return ""
@@ -133,7 +133,7 @@ def _threshold_fault(gate: Gate, room: int) -> str:
 
 
 def rate_faults(stated: Tolerance | None, rates: tuple[str, str | None] | None) -> list[str]:
-    """Return whether what a decision tolerates follows from other rates than the suite's."""
+    """Return a fault if what a decision tolerates follows from other rates than the suite's."""
     if stated is None or rates is None:
         return []
     if decimal_of(rates[0]) == 1:

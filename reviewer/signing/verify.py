@@ -1,8 +1,8 @@
 """The strict, offline verifier of a release decision: bytes in, exit code and lines out.
 
-Order: form of the envelope, signatures by trusted keys over the very bytes, then the payload's
-form, then its subject, and only then the signature policy, what a pipeline pins, and the report
-it was given. Never re-canonicalizes; needs no network and no store.
+Order: form of the envelope, signatures by trusted keys over exactly these bytes, then the payload's
+form, then its subject, and only then the signature policy, a pipeline's pins, and the given report.
+Never re-canonicalizes; needs no network and no store.
 """
 
 import hashlib
@@ -60,16 +60,16 @@ class Pins(Struct, frozen=True, kw_only=True):
     """Digests are sha256 in hex, with or without `sha256:`; None pins nothing.
 
     `threshold` is the least number of approvers of a PROMOTE, `min_seq` the highest decisionSeq
-    already seen for this agent and environment, `max_days` the longest that a decision may last,
+    already seen for this agent and environment, `max_days` the longest validity of a decision,
     `rates` the suite's hard_pass_rate and completion_min: what it tolerates must follow from them.
     `report` is the report.json the decision must be about and agree with. `attestations` are signed
     test results by file name: each that the decision refers to must be among them, as must each
-    file of `labels` (by name, with its signature) that it names.
-    `release_digest` is that of a release.json: the decision must be over its suites.
-    `release_suites` are the suites of that release, by id, each of which must be the one judged.
-    `code` is the digest of the candidate's code as it is about to be released. `suite_codes` are
-    those of the gates of a release, by suite; without them all of its gates must have run `code`.
-    `witness` is a file of heads that the decision must be in, and must not contradict.
+    file of `labels` (by name, with its signature) that it names. `release_digest` is that of a
+    release.json: the decision must be over its suites. `release_suites` are the suites of that
+    release, by id, each of which must be the one judged. `code` is the digest of the candidate's
+    code as it is about to be released. `suite_codes` are those of the gates of a release, by suite;
+    without them all of its gates must have run `code`. `witness` is a file of heads that the
+    decision must be in, and must not contradict.
     """
 
     threshold: int | None = None
@@ -136,8 +136,8 @@ def pin_faults(predicate: Predicate, trusted: Signers, pins: Pins) -> list[str]:
 
 
 def term_faults(predicate: Predicate, pins: Pins) -> list[str]:
-    """Return whether a decision lasts longer than its policy lets it: as it says itself, and as the
-    policy that the pipeline holds says."""
+    """Return a fault if a decision is valid for longer than its policy allows: as it states itself,
+    and as the pipeline's policy says."""
     lasts = parse_time(predicate.expires) - parse_time(predicate.time_created)
     limits = [days for days in (predicate.approvals.max_days, pins.max_days) if days is not None]
     if not limits or lasts / timedelta(days=1) <= min(limits):
@@ -157,8 +157,8 @@ def time_faults(created: str, expires: str, now: datetime) -> list[str]:
 
 
 def report_faults(statement: Statement, report: bytes | None) -> list[str]:
-    """Return every field in which the decision and report.json differ; JsonError when it is no
-    JSON."""
+    """Return every field in which the decision and report.json differ; JsonError when the report is
+    not JSON."""
     if report is None:
         return []
     predicate = statement.predicate
@@ -244,7 +244,7 @@ class VerifyResult(Struct, frozen=True):
 
     `decision` is the word, set for 0 and 10 only; `statement` is set as soon as a trusted signature
     covers a decision. `approvers` are the distinct principals that counted. `pending` means that
-    nothing but approvals is wanting. `lines` are safe to draw.
+    only approvals are missing. `lines` are safe to draw.
     """
 
     exit_code: int
@@ -256,12 +256,12 @@ class VerifyResult(Struct, frozen=True):
 
 
 PRODUCTION = "production"
-"""The environment that a decision is for where its signer names none."""
+"""The environment of a decision whose signer names none."""
 
 
 def within_environment(result: VerifyResult, named: str | None) -> VerifyResult:
     """Return the result for a deployment to the `named` environment, production if it names none: a
-    promotion for another one is no promotion there."""
+    promotion for another one is not a promotion there."""
     if named is not None or result.exit_code != ExitCode.DONE or result.statement is None:
         return result
     environment = result.statement.predicate.environment
@@ -380,7 +380,7 @@ def _remarks(predicate: Predicate, trusted: Signers, needed: int) -> list[str]:
 def _judged_break_glass(
     record: BreakGlassStatement, found: VerifiedPayload, pins: Pins, now: datetime
 ) -> VerifyResult:
-    """Judge a break-glass record. A valid one is printed, with exit code 10: it is no promotion,
+    """Judge a break-glass record. A valid one is printed, with exit code 10: it is not a promotion,
     whatever is pinned."""
     predicate, name = record.predicate, record.subject[0].name
     faults = [

@@ -1,5 +1,5 @@
 """An episode's answers to calls that need an approval: which rule answers a call, and which rules
-are refused because they never could, or because two of them answer one call differently."""
+are refused because they could never apply, or because two of them answer one call differently."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from reviewer.suite.model import Episode, EpisodeApproval
 
 _PARTIAL = ("type", "properties", "patternProperties", "additionalProperties", "propertyNames")
 _DEFINITIONS = ("$schema", "$defs", "definitions")
-"""Members of a JSON Schema that a call breaks by one argument, whatever its others are."""
+"""Members of a JSON Schema that a call violates by one argument, whatever its others are."""
 
 
 class FittingRule(NamedTuple):
@@ -22,7 +22,7 @@ class FittingRule(NamedTuple):
 
 
 def fitting_rule(episode: Episode, tool: str, arguments: Any) -> FittingRule | None:
-    """Return the first rule of an episode that fits a call, None when none does."""
+    """Return the first rule of an episode that matches a call, None when none does."""
     for number, rule in enumerate(episode.approval_rules, 1):
         if rule.tool == tool and _fits(rule.arguments or {}, arguments):
             return FittingRule(number, rule)
@@ -68,7 +68,7 @@ def approval_problems(episode: Episode) -> Iterator[tuple[str, str]]:
 
 
 def _against(rules: Sequence[EpisodeApproval], before: int, later: EpisodeApproval) -> str | None:
-    """Return why the later rule cannot stand behind the one at `before`, or None."""
+    """Return why the later rule cannot stand after the one at `before`, or None."""
     earlier = rules[before]
     one, other = earlier.arguments or {}, later.arguments or {}
     if _fits(one, other):
@@ -109,7 +109,7 @@ def _impossible(episode: Episode, rule: EpisodeApproval) -> str | None:
 def _refused_by(schema: Mapping[str, Any], arguments: dict[str, Any]) -> str | None:
     """Return why a tool's schema refuses each call with these arguments, or None.
 
-    Only what one argument alone can break is asked; a schema that is none is the run's to report.
+    Only violations by a single argument are considered; an invalid schema is reported by the run.
     """
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError

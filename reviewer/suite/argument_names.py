@@ -1,8 +1,8 @@
 """Arguments that a contract, or a simulated tool, names and that the tool does not have. Pure.
 
 A tool whose parameters are closed (`"additionalProperties": false`) is never called with another
-argument: the broker refuses such a call. An expectation of one could not be met, and what waits for
-one never happens. A tool whose parameters are open, or do not say, may have any argument.
+argument: the broker refuses such a call. An expectation of one could not be met, and an effect that
+requires one never happens. A tool whose parameters are open, or do not say, may have any argument.
 """
 
 import re
@@ -17,7 +17,8 @@ from reviewer.suite.toolset import Toolset, simulated
 from reviewer.suite.values import TOOLSET_FILE
 
 _Named = Iterator[tuple[tuple[str | int, ...], str, Path, str]]
-"""A place, the tool, the argument (a path in its arguments), and what comes of a missing one."""
+"""A place, the tool, the argument (a path in its arguments), and the consequence of a missing
+one."""
 _UNMET = "no attempt could pass"
 _UNPROVEN = "no write could be proven"
 _SILENT = "no call can get this answer"
@@ -28,7 +29,7 @@ def argument_problems(
     episodes: Mapping[str, Episode], toolset: Toolset | None
 ) -> Iterator[Problem]:
     """Yield a problem for each argument that these episodes (by path) or toolset.json name and that
-    its tool does not have. The rules in `approvals` are asked by `approval_problems`."""
+    its tool does not have. The rules in `approvals` are checked by `approval_problems`."""
     listed = {} if toolset is None else {one.name: one.parameters for one in toolset.tools}
     for path, episode in episodes.items():
         own = simulated(episode)
@@ -51,7 +52,7 @@ def _problems(file: str, named: _Named, schemas: Mapping[str, Any]) -> Iterator[
 
 def missing_argument(schema: Any, argument: Path) -> str | None:
     """Return why no call has this argument, a path in its arguments, with the name that was most
-    likely meant; None where one may have it."""
+    likely meant; None where a call may have it."""
     for at, name in enumerate(argument):
         if not isinstance(schema, dict) or not isinstance(name, str):
             return None
@@ -72,7 +73,7 @@ def missing_argument(schema: Any, argument: Path) -> str | None:
 
 
 def _patterned(schema: Mapping[str, Any], name: str) -> bool:
-    """Return whether `patternProperties` may take a name; a pattern that is none takes any."""
+    """Return whether `patternProperties` may match a name; an invalid pattern matches any."""
     try:
         return any(re.search(one, name) for one in schema.get("patternProperties") or ())
     except (re.error, TypeError):
@@ -99,7 +100,7 @@ def _of_contract(episode: Episode, schemas: Mapping[str, Any]) -> _Named:
 
 
 def _names(arguments: Any) -> Iterable[str]:
-    """Return the arguments that are named; none of a blank."""
+    """Return the named arguments; none for a blank."""
     return () if not isinstance(arguments, dict) or is_blank(arguments) else arguments
 
 

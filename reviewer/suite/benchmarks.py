@@ -73,8 +73,7 @@ _ALSO = {
 
 
 def benchmark_of(suite_id: str) -> Benchmark | None:
-    """Return the benchmark a probe suite is of (`osworld-chrome`), None for one that is not
-    known."""
+    """Return the benchmark of a probe suite (`osworld-chrome`), None for an unknown one."""
     for start in (*BENCHMARKS, *_ALSO):
         if suite_id == start or suite_id.startswith(f"{start}-"):
             return BENCHMARKS[_ALSO.get(start, start)]

@@ -35,8 +35,8 @@ def is_blank(value: Any) -> bool:
 
 
 def blanks_in(value: Any, place: Place = ()) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Yield every blank in a value with its place, in the value's order. What `seen` holds is
-    looked into no further, nor is what is nested deeper than a file of a suite may be."""
+    """Yield every blank in a value with its place, in the value's order. The content of `seen` is
+    not examined further, nor is anything nested deeper than a file of a suite may be."""
     if is_blank(value):
         yield place, value
     elif len(place) >= _DEEPEST:
@@ -50,8 +50,7 @@ def blanks_in(value: Any, place: Place = ()) -> Iterator[tuple[Place, dict[str, 
 
 
 def answered_meanwhile(value: Any) -> Any:
-    """Return a value with what its blanks answer until they are filled; a blank that does not say
-    it stays one."""
+    """Return a value with the interim answers of its blanks; a blank without one stays a blank."""
     if is_blank(value):
         return value.get(MEANWHILE, value)
     if isinstance(value, dict):

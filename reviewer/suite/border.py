@@ -1,9 +1,9 @@
 """The strict reading of files that people write: pydantic models derived from the file shapes.
 
 A shape is a msgspec struct (`model`, `rubric`, `candidate`, `script`, `toolset`, and those of
-`reviewer.review`). From its annotations come the model that refuses what is wrong, with every
-fault named, and the published JSON Schema. Imported only where a file is met for the first time:
-pydantic costs a command a tenth of a second.
+`reviewer.review`). From its annotations come the model that refuses invalid files, with every fault
+named, and the published JSON Schema. Imported only where a file is read for the first time:
+importing pydantic costs a command a tenth of a second.
 """
 
 import threading
@@ -96,7 +96,8 @@ def shape_of(struct: type[msgspec.Struct]) -> type[Shape]:
 
 
 def json_schema(kind: str, files: Mapping[str, type[msgspec.Struct]] = FILES) -> dict[str, Any]:
-    """JSON Schema (2020-12) of one kind of file. KeyError naming the known kinds for another."""
+    """Return the JSON Schema (2020-12) of one kind of file. KeyError naming the known kinds for
+    another."""
     if kind not in files:
         raise KeyError(f"no schema of `{kind}`; known: {', '.join(sorted(files))}")
     return {
@@ -121,7 +122,7 @@ def read_shape(
 ) -> dict[str, Any]:
     """Return one file of the given shape, as plain data. ContractError with every fault of shape.
 
-    `limits` may hold `max_bytes`.
+    `limits` may have `max_bytes`.
     """
     raw = load_object(data, file, **limits)
     if faults := faults_of(raw, struct):
@@ -134,7 +135,8 @@ def as_problems(file: str, faults: Sequence[ShapeFault]) -> list[Problem]:
 
 
 def without(value: Any, places: Sequence[Location]) -> Any:
-    """Return a copy of `value` without the members at `places`; None when the whole is at fault."""
+    """Return a copy of `value` without the members at `places`; None when the whole value is at
+    fault."""
     if () in places:
         return None
     roots = {place[0] for place in places if len(place) == 1}

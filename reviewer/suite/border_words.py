@@ -1,5 +1,5 @@
-"""What is said of an error of shape: the member that an unknown one is like, the values that a
-missing one may have. Pure."""
+"""The words for an error of shape: the member that an unknown one resembles, the possible values of
+a missing one. Pure."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, get_args, get_origin
@@ -16,7 +16,8 @@ _MOST_SIBLINGS = 12
 
 
 def unknown_reason(where: Location, words: Sequence[Location]) -> str:
-    """Return why a member is refused that no shape knows: with the one it is like, or all there."""
+    """Return why a member unknown to the shape is refused: with the one it resembles, or all
+    possible ones."""
     if near := _nearest(where, words):
         hint = f" (did you mean `{near}`?)"
     else:
@@ -26,7 +27,7 @@ def unknown_reason(where: Location, words: Sequence[Location]) -> str:
 
 
 def _siblings(where: Location, words: Sequence[Location]) -> list[str]:
-    """Return the known members of the part that an unknown one is in; [] if they are too many to
+    """Return the known members of the part that contains an unknown one; [] if they are too many to
     read in a message, or the part has names of its own."""
     parent = tuple(part for part in where[:-1] if isinstance(part, str))
     known = [str(word[-1]) for word in words if word[:-1] == parent]
@@ -59,7 +60,7 @@ _OBJECT = frozenset({"model_type", "dict_type", "model_attributes_type"})
 
 
 def type_reason(kind: str, message: str) -> str:
-    """Return an error of pydantic in words of JSON."""
+    """Return an error of pydantic in terms of JSON."""
     if kind in _OBJECT:
         return "should be an object"
     text = message.removeprefix("Value error, ").removeprefix("Input ")
@@ -67,7 +68,7 @@ def type_reason(kind: str, message: str) -> str:
 
 
 def _nearest(where: Location, words: Sequence[Location]) -> str | None:
-    """Return the known member most like the unknown one at `where`, as the way there, or None.
+    """Return the known member most like the unknown one at `where`, as the path there, or None.
 
     Spelling is compared without case and separators, alone and together with the name of the part
     it belongs to, so that `forbiddenTools` and `forbidden_tools` both find `tools.forbidden`.

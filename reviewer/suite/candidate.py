@@ -187,7 +187,7 @@ def candidate_value(raw: Mapping[str, Any], digest: str, file: str = "candidate"
 def read_candidate(data: bytes, file: str = "candidate.json") -> Candidate:
     """Return the manifest as a value, its digest computed. ContractError with every problem
     found."""
-    # Here, so that a manifest already validated (`trusted_candidate`) costs no pydantic.
+    # Imported here, so that a manifest already validated (`trusted_candidate`) needs no pydantic.
     from reviewer.suite.border import read_shape
 
     return _value(read_shape(data, file, Candidate), file)
@@ -195,14 +195,15 @@ def read_candidate(data: bytes, file: str = "candidate.json") -> Candidate:
 
 @lru_cache(64)
 def trusted_candidate(data: bytes, file: str = "candidate.json") -> Candidate:
-    """As `read_candidate`, for bytes that passed it before: the shape is not checked again."""
+    """Return the same as `read_candidate` for bytes that passed it before: the shape is not checked
+    again."""
     return _value(load_object(data, file), file)
 
 
 @lru_cache(64)
 def manifest_bytes(data: bytes, file: str = "candidate.json") -> bytes:
-    """Return the RFC 8785 bytes of a manifest: what the digest is of, and what a verifier
-    hashes."""
+    """Return the RFC 8785 bytes of a manifest, over which the digest is computed and which a
+    verifier hashes."""
     return canonical_bytes(load_object(data, file), file)
 
 

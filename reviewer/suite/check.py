@@ -1,6 +1,6 @@
 """The check of a suite's files: shape, then meaning, all problems at once.
 
-Of the meaning, contradictions and empty promises of a contract are refused. Pure: bytes in, values
+As to meaning, contradictions and empty promises of a contract are refused. Pure: bytes in, values
 and problems out.
 """
 
@@ -56,12 +56,12 @@ class _Reading(NamedTuple):
 def check_suite(
     files: Mapping[str, bytes], digest: str = "", *, to_freeze: bool = False
 ) -> SuiteCheck:
-    """Return every problem of a suite's locked files (path: content), and its values when there is
+    """Return every problem of a suite's locked files (path: content), and its values when there are
     none.
 
-    `digest` is put into the value as it is; it is the caller's business that it is the lock's.
+    `digest` is put into the value unchanged; the caller must ensure that it is the lock's.
     `to_freeze` also refuses a contract that cannot fail or cannot be met: suites that were frozen
-    before this was asked keep working.
+    before this was checked keep working.
     """
     problems: list[Problem] = []
     head = _head(files, problems)
@@ -157,7 +157,8 @@ def _episode(
         episode = values.episode_value(values.merge_defaults(defaults, reading.raw), path)
         found = episode_problems(equipped(episode, toolset), whole=reading.whole)
     except ContractError as error:
-        # After a fault of shape the rest need not be a whole episode; the fault was reported.
+        # After a fault of shape the remaining members need not form an episode; the fault was
+        # reported.
         problems += [] if reading.problems else error.problems
         return None
     problems += [Problem(path, where, reason) for where, reason in found]
@@ -209,7 +210,7 @@ def _strange_episodes(rubric: Rubric, files: Mapping[str, bytes]) -> Iterator[Pr
 def _optional(
     files: Mapping[str, bytes], file: str, kind: type[T], problems: list[Problem]
 ) -> T | None:
-    """Return a file that a suite may lack, None when it does or has a fault of shape."""
+    """Return a file that a suite may lack, None when it is missing or has a fault of shape."""
     if file not in files:
         return None
     reading = _read(files[file], file, kind)
@@ -226,9 +227,9 @@ _CODES = frozenset(code for codes in GATE_CODES.values() for code in codes)
 
 
 def known_check(text: str) -> bool:
-    """Return whether `text` names a gate, a code, or a code with what may follow its colon.
+    """Return whether `text` names a gate, a code, or a code with a valid text after its colon.
 
-    `missing` and `missing:` mean every missing part, `missing:verify_state` for that one.
+    `missing` and `missing:` mean every missing part, `missing:verify_state` only that one.
     """
     head, colon, _ = text.partition(":")
     if f"{head}:" in _CODES:
@@ -237,9 +238,9 @@ def known_check(text: str) -> bool:
 
 
 def near_check(text: str) -> str | None:
-    """Return the gate or code that an unknown `text` most likely meant; None when none is like it.
+    """Return the gate or code that an unknown `text` most likely meant; None when none is similar.
 
-    What follows a colon is kept where the code takes it.
+    The text after a colon is kept where the code takes one.
     """
     written, _, rest = text.partition(":")
     known = sorted({*GATE_CODES, *(code.rstrip(":") for code in _CODES)})
@@ -420,13 +421,13 @@ def _steps(episode: Episode) -> Found:
 
 
 def _least_calls(episode: Episode) -> dict[str, int]:
-    """Return the calls that no passing attempt can leave out, by the member that wants them."""
+    """Return the calls that no passing attempt can omit, by the member that requires them."""
     expected = episode.expected
     whole = expected.trajectory_match not in (None, "subset")
     made = [call.tool for call in expected.trajectory] if whole else []
     more = set(episode.tools.required).difference(made)
     called = more.union(made)
-    # A contract with writes wants one proof in any case, and one of each write that is called.
+    # A contract with writes requires at least one proof, and one of each write that is called.
     proofs = [{tool for write in episode.writes for tool in write.verified_by}]
     proofs += [set(write.verified_by) for write in episode.writes if write.tool in called]
     unproven = bool(episode.writes) and any(called.isdisjoint(tools) for tools in proofs)

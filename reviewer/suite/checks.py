@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 CHECKS = "checks/"
 EXAMPLE = ".fails.json"
-"""The end of the name of a record beside a check, in which the check must find something."""
+"""The suffix of the example record beside a check, in which the check must find something."""
 
 MOST_CHECKS = 50
 MOST_BYTES = 64 * 1024
@@ -29,7 +29,7 @@ MODULES = frozenset(
         *("unicodedata", "urllib.parse"),
     )
 )
-"""What a check may import: the part of the standard library that computes."""
+"""Modules that a check may import: the part of the standard library that only computes."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
@@ -55,7 +55,7 @@ def checks_of(files: Mapping[str, bytes]) -> tuple[CheckFile, ...]:
 
 
 def check_file_problems(files: Mapping[str, bytes]) -> Iterator[Problem]:
-    """Yield why the files of `checks/` are not checks."""
+    """Yield why files of `checks/` are not valid checks."""
     sources = _sources(files)
     names = {_named(path) for path in sources}
     if len(sources) > MOST_CHECKS:

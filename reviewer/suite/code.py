@@ -1,7 +1,7 @@
-"""The identity of code: which files it is made of, as one digest.
+"""The identity of code: its files, as one digest.
 
 The digest is sha256 of the RFC 8785 JSON of path, executable bit and sha256 of every file, sorted
-by the bytes of the path, as the lock of a suite is made.
+by the bytes of the path, in the same way as the lock of a suite.
 """
 
 from collections.abc import Iterable
@@ -17,13 +17,13 @@ CACHES = frozenset(
         *(".git", ".hg", ".svn", ".DS_Store"),
     }
 )
-"""Names of files and folders that are no code: they change without anybody editing anything."""
+"""Names of files and folders that are not code: they change without anybody editing them."""
 
 
 UNREADABLE = "unreadable"
 REWRITTEN = "rewritten"
-"""What an attempt has for the digest of its code at its end, when that could not be measured again,
-and when it is the same, but its files were written or put in place of others in between."""
+"""Recorded as the digest of an attempt's code at its end when the code could not be measured again,
+and when it is the same, but its files were written or replaced in between."""
 
 
 class CodeFile(NamedTuple):
@@ -42,8 +42,8 @@ class RanCode(NamedTuple):
 
 
 def codes_differ(ran: Iterable[RanCode]) -> bool:
-    """Return whether several suites ran different codes of one candidate. A scripted candidate is
-    a recording for the episodes of one suite, so it is another one in each."""
+    """Return whether several suites ran different codes of one candidate. A scripted candidate is a
+    recording for the episodes of one suite, so its code differs in each."""
     found = {one.codes for one in ran if one.codes and one.kinds != ("scripted",)}
     return len(found) > 1
 

@@ -1,5 +1,5 @@
-"""The shape of a suite's container, which is the world behind its tools, and what of it contradicts
-the tools and the episodes beside it. Pure."""
+"""The shape of a suite's container, which is the world behind its tools, and its contradictions
+with the tools and the episodes. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -50,8 +50,7 @@ class Container(Value, frozen=True, kw_only=True):
 def container_problems(
     container: Mapping[str, Any], tools: Mapping[str, Mapping[str, Any]], file: str
 ) -> Iterator[Problem]:
-    """Yield what is wrong with a container beside the `tools` that are offered (name →
-    parameters)."""
+    """Yield what is wrong with a container, given the offered `tools` (name → parameters)."""
     commands: Mapping[str, Any] = container["exec"]
     for name in tools:
         if name not in commands:
@@ -76,8 +75,8 @@ def container_problems(
 
 
 def unmeasured_in_container(episode: "Episode", verified: bool) -> Iterator[tuple[str, str]]:
-    """Yield what an episode asks of a state that a container does not tell; with a verifier
-    (`verified`) it tells one at the end."""
+    """Yield what an episode requires of a state that a container does not report; with a verifier
+    (`verified`) it reports one at the end."""
     told = "a container reports its state only at the end, so "
     if episode.initial_state:
         yield "$.initial_state", told + "the start is not measured: leave it out"

@@ -1,4 +1,4 @@
-"""Files of a draft that are written in YAML, read as the JSON that a freeze makes of them."""
+"""Files of a draft that are written in YAML, read as the JSON into which a freeze converts them."""
 
 from collections.abc import Mapping
 
@@ -7,11 +7,11 @@ from reviewer.suite.errors import ContractError, Problem
 _SUFFIX = ".yaml"
 _EPISODES = "episodes/"
 _BESIDE = frozenset({"toolset.json", "rubric.json"})
-"""Names of `values`, which loads what asking for the state of a folder does not need."""
+"""Names defined in `values`, whose import is not needed to ask for the state of a folder."""
 
 
 def json_of(path: str) -> str | None:
-    """Return the path of the JSON file that a YAML file of a draft stands for; None for others."""
+    """Return the path of the JSON file that a YAML file of a draft replaces; None for others."""
     stem = path.removesuffix(_SUFFIX)
     if stem == path:
         return None
@@ -20,14 +20,14 @@ def json_of(path: str) -> str | None:
 
 
 def yaml_of(path: str) -> str | None:
-    """Return the path of the YAML file that may stand for a JSON file of a draft; None for none."""
+    """Return the path of the YAML file that may replace a JSON file of a draft; None for none."""
     found = f"{path.removesuffix('.json')}{_SUFFIX}"
     return found if json_of(found) == path else None
 
 
 def in_json(files: Mapping[str, bytes], suite: str) -> dict[str, bytes]:
-    """Return the files of a draft with JSON in place of YAML. Raises ContractError with all that is
-    wrong in them, and for a file that is there in both."""
+    """Return the files of a draft with JSON in place of YAML. Raises ContractError with every fault
+    in them, and for a file that exists in both forms."""
     from reviewer.suite.strict_json import canonical_bytes, loads
     from reviewer.suite.yaml_text import as_json
 

@@ -43,13 +43,14 @@ class ContractError(ValueError):
 
 
 def shown(text: str, longest: int = _LONGEST) -> str:
-    """`text` fit for a message: characters that do not print are escaped, length is capped."""
+    """Return `text` in a form for a message: unprintable characters are escaped, length is
+    capped."""
     safe = "".join(c if c.isprintable() else _escaped(c) for c in text[: longest + 1])
     return safe if len(text) <= longest else safe[:longest] + "…"
 
 
 def json_path(parts: Iterable[str | int]) -> str:
-    """`("tools", "allowed", 0)` as `$.tools.allowed[0]`; odd names are quoted."""
+    """Return `("tools", "allowed", 0)` as `$.tools.allowed[0]`; unusual names are quoted."""
     out = ["$"]
     for part in parts:
         if isinstance(part, int):
@@ -69,7 +70,7 @@ def _escaped(character: str) -> str:
 MAX_ID = 200
 MAX_NAME = 512
 NEAR = 0.75
-"""The least likeness at which a known word is named as the one that was meant."""
+"""The least similarity at which a known word is suggested."""
 
 _PLAIN = re.compile(r"[^a-z0-9]")
 
@@ -120,7 +121,8 @@ def unprintable(text: str) -> bool:
 
 
 def likeness(written: str, known: str) -> float:
-    """0 (nothing in common) to 1 (the same without case and separators)."""
+    """Return the similarity, from 0 (nothing in common) to 1 (equal except for case and
+    separators)."""
     import difflib  # 3 ms, and only a typo needs it
 
     a, b = _PLAIN.sub("", written[:100].lower()), _PLAIN.sub("", known.lower())

@@ -1,8 +1,9 @@
-"""The kinds of member that every file of ours is made of, and the marks that describe a member.
+"""The kinds of member that every file of reviewer consists of, and the marks that describe a
+member.
 
-A file shape is a msgspec struct. Its annotations carry the member's description (a plain string)
-and the marks below. msgspec passes over them, so reading a trusted file costs nothing more;
-`border` derives from them the strict pydantic model and the JSON Schema.
+A file shape is a msgspec struct. Its annotations contain the member's description (a plain string)
+and the marks below. msgspec ignores them, so reading a trusted file costs nothing more; `border`
+derives from them the strict pydantic model and the JSON Schema.
 """
 
 from collections import Counter
@@ -15,7 +16,7 @@ from reviewer.suite.errors import MAX_ID, MAX_NAME, id_problem, name_problem, sh
 from reviewer.suite.gates import OPTIONAL, gate_problem, limits_problem
 
 FROM_STRUCT: Any = object()
-"""A `File` mark without a default of its own: the struct's default holds."""
+"""A `File` mark without a default of its own: the struct's default applies."""
 
 
 class Limits(Struct, frozen=True, eq=False):
@@ -70,7 +71,7 @@ COMPUTED = ComputedMark()
 
 
 def repeated(items: Iterable[Hashable]) -> str | None:
-    """Return the problem that names what `items` holds twice, or None."""
+    """Return a problem naming an item that `items` contains twice, or None."""
     twice = [item for item, count in Counter(items).items() if count > 1]
     if not twice:
         return None
@@ -78,7 +79,8 @@ def repeated(items: Iterable[Hashable]) -> str | None:
 
 
 def _blank_wording(text: str) -> str | None:
-    # Here, since what only names a file's values needs none of the patterns of wording.
+    # Imported here, since code that only names a file's values needs none of the patterns of
+    # wording.
     from reviewer.suite.wording import wording_problem
 
     return wording_problem(text)
@@ -109,7 +111,7 @@ Texts = Annotated[tuple[Text, ...], UNIQUE]
 WordingText = Annotated[Text, Check(_blank_wording, extra={"pattern": r"\S"})]
 Wordings = Annotated[tuple[WordingText, ...], UNIQUE]
 StoredName = Annotated[str, Limits(min_length=1, max_length=4096)]
-"""An id as a store has it, which may be longer than the ids that people write."""
+"""An id in a store, which may be longer than the ids that people write."""
 
 OptionalGate = Annotated[str, Check(gate_problem, schema={"enum": list(OPTIONAL)})]
 GateLimit = Annotated[
@@ -119,7 +121,7 @@ GateLimit = Annotated[
         le=max(limit.greatest for limit in OPTIONAL.values()),
     ),
 ]
-"""A limit of any optional gate: no number outside is in the range of one."""
+"""A limit of any optional gate: a number outside is in no gate's range."""
 GateLimits = Annotated[
     dict[OptionalGate, GateLimit],
     Check(limits_problem),

@@ -1,7 +1,7 @@
-"""Reading a suite folder. The one module here that opens files to read a suite.
+"""Read a suite folder. The only module here that opens files to read a suite.
 
-The lock is checked first, by hashing alone; shapes and meanings only after it holds. So
-`suite_state` stays cheap, and nothing of an edited suite is ever taken for the frozen one.
+The lock is checked first, by hashing alone; shapes and meanings only if it holds. So `suite_state`
+stays cheap, and no part of an edited suite is ever taken for the frozen one.
 """
 
 import errno
@@ -34,7 +34,7 @@ from reviewer.suite.lock import entry_bytes, lock_parts
 
 CANDIDATES = "candidates"
 PROOFS = "candidates/proofs/"
-"""The scripts that prove episodes made of traces. They are no candidate's."""
+"""The scripts that prove episodes made from traces. They belong to no candidate."""
 TRACES = "traces"
 LABELS = "labels"
 JUDGMENTS = "judgments"
@@ -91,8 +91,9 @@ def has_lock(folder: Path) -> bool:
 def suite_state(folder: Path, look: Callable[[], None] = lambda: None) -> SuiteState:
     """Compare the folder with its lock, by hashing only. `look` is called before each file.
 
-    Raises ContractError when the folder or its lock cannot be read, or holds what no suite may
-    (a symbolic link, a name that is not portable, a file beyond the size limit).
+    Raises ContractError when the folder or its lock cannot be read, or contains an entry that is
+    not allowed in a suite (a symbolic link, a name that is not portable, a file beyond the size
+    limit).
     """
     files = locked_files(folder, look)
     lock = _read_beside(folder, LOCK_FILE)
@@ -132,7 +133,7 @@ def read_suite(folder: Path, look: Callable[[], None] = lambda: None) -> LoadedS
     state = suite_state(folder, look)
     if state.state == "broken":
         raise SuiteBroken(_name(folder), state.edits)
-    # Only now, so that asking for the state alone costs no pydantic.
+    # Imported only now, so that asking only for the state needs no pydantic.
     from reviewer.suite.check import check_suite
 
     files = {path: data for path, data in state.files.items() if path != LOCK_FILE}
@@ -152,8 +153,8 @@ def read_suite(folder: Path, look: Callable[[], None] = lambda: None) -> LoadedS
 
 
 def suite_problems(folder: Path) -> list[Problem]:
-    """Everything wrong with a suite folder: edits since the freeze, faults of content, and faults
-    of the candidates' manifests beside it."""
+    """Return everything wrong with a suite folder: edits since the freeze, faults of content, and
+    faults of the candidates' manifests beside it."""
     from reviewer.suite.check import check_suite
 
     candidates = read_candidates(folder)[1]
@@ -171,11 +172,12 @@ def suite_problems(folder: Path) -> list[Problem]:
 
 
 def locked_files(folder: Path, look: Callable[[], None] = lambda: None) -> dict[str, bytes]:
-    """Content of every file that a lock of this folder covers, by path inside the folder. What a
-    draft has in YAML is the JSON that it becomes. `look` is called before each file.
+    """Return the content of every file that a lock of this folder covers, by path inside the
+    folder. YAML files of a draft are returned as the JSON that they become. `look` is called before
+    each file.
 
-    Left out: what is UNLOCKED, and names that start with a dot.
-    Raises ContractError naming every entry that no suite may hold.
+    Left out: UNLOCKED entries, and names that start with a dot. Raises ContractError naming every
+    entry that is not allowed in a suite.
     """
     if not folder.is_dir():
         raise ContractError(str(folder), "$", "is not a folder")
@@ -228,9 +230,10 @@ def candidate_files(folder: Path) -> list[Path]:
 
 
 def candidate_folder(folder: Path) -> dict[str, bytes]:
-    """Content of every file below `candidates/` (manifests, scripts), by path inside the suite.
+    """Return the content of every file below `candidates/` (manifests, scripts), by path inside the
+    suite.
 
-    Raises ContractError naming an entry that no suite may hold.
+    Raises ContractError naming an entry that is not allowed in a suite.
     """
     if not (folder / CANDIDATES).is_dir():
         return {}
@@ -319,7 +322,7 @@ def _inside(folder: Path, problems: "list[Problem] | tuple[Problem, ...]") -> li
 
 
 def _as_written(folder: Path, path: str) -> str:
-    """Return the path of the file that a draft has: YAML that stands for JSON, or the JSON."""
+    """Return the path of the file in a draft: YAML that replaces JSON, or the JSON."""
     written = yaml_of(path)
     return written if written is not None and (folder / written).exists() else path
 
@@ -328,10 +331,9 @@ def _name(folder: Path) -> str:
     return folder.resolve().name or str(folder)
 
 
-# A quick check, with little memory, whether a suite's folder still is what its lock lists.
-#
-# Every file is read, one at a time, and the lock is computed again from them: it must
-# have the wanted digest. `suite_state` finds what is wrong with a folder that differs.
+# A quick check, with little memory, whether a suite's folder still matches its lock. Every file is
+# read, one at a time, and the lock is computed again from them: it must have the wanted digest.
+# `suite_state` finds what is wrong with a folder that differs.
 
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -339,16 +341,16 @@ _BLOCK = 1 << 16
 
 
 class _NotFrozen(Exception):
-    """An entry that no frozen suite holds, or that cannot be read."""
+    """An entry that is not in a frozen suite, or that cannot be read."""
 
 
 def as_frozen(folder: Path, digest: str, each: Callable[[], None] = lambda: None) -> bool:
     """Return whether a folder is, byte for byte, what the lock of this digest lists, and that lock
     and its sums are beside it.
 
-    Where this is so, `suite_state` says `frozen` with this digest. `digest` must be that of a lock
-    that was read in full before: names in it are not checked again. `each` is called before every
-    file, and may raise to end it.
+    If so, `suite_state` says `frozen` with this digest. `digest` must be that of a lock that was
+    completely read before: names in it are not checked again. `each` is called before every file,
+    and may raise to end it.
     """
     try:
         return _as_locked(folder, digest, each)
@@ -378,7 +380,7 @@ def _as_locked(folder: Path, digest: str, each: Callable[[], None]) -> bool:
 
 
 def _files(folder: str, inside: str) -> Iterator[str]:
-    """Paths of the files that a lock of this folder covers; nothing is followed."""
+    """Yield the paths of the files that a lock of this folder covers; no link is followed."""
     count = 0
     with os.scandir(folder) as entries:
         for entry in entries:

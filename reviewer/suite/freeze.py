@@ -1,8 +1,8 @@
-"""Freezing a suite, freezing an edited one under a new id, and showing what was edited.
+"""Freeze a suite, freeze an edited one under a new id, and show what was edited.
 
-Every file is written whole beside its place and renamed into it, so a reader never meets half of
-one. `.frozen/` keeps each locked file compressed under its sha256; a copy is used only when its
-bytes have that very digest.
+Every file is written completely beside its place and renamed into it, so a reader never sees a
+partial one. `.frozen/` keeps each locked file compressed under its sha256; a copy is used only when
+its bytes have that digest.
 """
 
 import difflib
@@ -44,13 +44,13 @@ from reviewer.suite.strict_json import load_object
 from reviewer.suite.values import POWER_FILE, SUITE_FILE
 
 MakePower = Callable[[Suite, bytes | None], bytes | None]
-"""Makes power.json of a suite that is about to be frozen, from the one there is; None for none."""
+"""Makes power.json for a suite that is about to be frozen, from the existing one; None for none."""
 
 _MAX_DIFF_LINES = 20_000
 
 
 class NewVersion(NamedTuple):
-    """The result of `freeze_as`: the new folder and digest, and the files put back in the old
+    """The result of `freeze_as`: the new folder and digest, and the files restored in the old
     one."""
 
     folder: Path
@@ -60,10 +60,10 @@ class NewVersion(NamedTuple):
 
 
 def freeze(folder: Path, power: MakePower | None = None) -> str:
-    """Validate a suite that has no lock yet and locks it. The digest.
+    """Validate a suite that has no lock yet and lock it. Return the digest.
 
     With `power` the lock covers the power.json that it makes. Raises ContractError with every
-    problem; nothing is written then.
+    problem, and then writes nothing.
     """
     state = suite_state(folder)
     if state.state != "draft":
@@ -82,9 +82,9 @@ def freeze(folder: Path, power: MakePower | None = None) -> str:
 
 
 def write_lock(folder: Path) -> str:
-    """Lock the files as they are, keeps a copy of each, and gives the digest.
+    """Lock the files as they are, keep a copy of each, and return the digest.
 
-    Does not ask whether they are a suite (`freeze` does). Refuses a folder that has a lock.
+    Does not check whether they are a suite (`freeze` does). Refuses a folder that has a lock.
     """
     if (folder / LOCK_FILE).exists() or (folder / FROZEN / LOCK_FILE).exists():
         raise ContractError(f"{folder.name}/{LOCK_FILE}", "$", "already frozen")
@@ -97,7 +97,8 @@ def write_lock(folder: Path) -> str:
 
 
 def _settle(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write the JSON of what a draft has in YAML, and remove the YAML: a frozen suite has none."""
+    """Write the JSON for the YAML files of a draft, and remove the YAML: a frozen suite has
+    none."""
     written = yaml_files(folder)
     for path in written:
         target = json_of(path) or path
@@ -107,11 +108,11 @@ def _settle(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def freeze_as(folder: Path, new_id: str, power: MakePower | None = None) -> NewVersion:
-    """Make the edited content a suite of its own and puts the frozen one back, byte for byte.
+    """Make the edited content a suite of its own and restore the frozen one, byte for byte.
 
     The new suite is a sibling folder named `new_id`, with that id inside and the frozen one as its
     predecessor, the same candidates (with their scripts) and no traces. Nothing is written unless
-    the content is valid and every frozen file can be put back from its verified copy.
+    the content is valid and every frozen file can be restored from its verified copy.
     """
     if (reason := id_problem(new_id)) is not None:
         raise ContractError(shown(new_id), "$", reason)
@@ -139,7 +140,7 @@ def freeze_as(folder: Path, new_id: str, power: MakePower | None = None) -> NewV
     _write(folder / SUMS_FILE, sha256sum_text(lock).encode())
     _write(folder / LOCK_FILE, lock_bytes)
     for path in edited.keys() - {entry.path for entry in lock.files}:
-        (folder / path).unlink()  # the new version holds it now
+        (folder / path).unlink()  # the new version has it now
     after = suite_state(folder)
     if after.state != "frozen":
         raise ContractError(f"{folder.name}/{LOCK_FILE}", "$", "could not be put back as frozen")
@@ -148,9 +149,10 @@ def freeze_as(folder: Path, new_id: str, power: MakePower | None = None) -> NewV
 
 
 def diff_suite(folder: Path) -> str:
-    """Unified text diff from the frozen content to the present one; "" when nothing was edited.
+    """Return a unified text diff from the frozen content to the present one; "" when nothing was
+    edited.
 
-    Control characters are shown escaped. A file whose frozen copy is gone is named as such.
+    Control characters are escaped. A file whose frozen copy is missing is named.
     """
     state = suite_state(folder)
     if not state.edits:
@@ -188,7 +190,8 @@ def _frozen_lock(folder: Path) -> tuple[bytes, Lock]:
 
 
 def _originals(folder: Path, lock: Lock, now: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Frozen content of every locked file that differs now; ContractError when a copy is gone."""
+    """Return the frozen content of every locked file that now differs; ContractError when a copy is
+    missing."""
     originals: dict[str, bytes] = {}
     problems = []
     for entry in lock.files:
@@ -273,7 +276,7 @@ def _write_version(
 
 
 def _write_frozen(folder: Path, files: Mapping[str, bytes], lock: bytes) -> None:
-    """Copies, sums and lock; the lock comes last, for it is what makes the suite frozen."""
+    """Write copies, sums and lock; the lock comes last, since it is what makes the suite frozen."""
     if (folder / FROZEN).is_symlink():
         raise ContractError(f"{folder.name}/{FROZEN}", "$", "is a symbolic link")
     for data in files.values():

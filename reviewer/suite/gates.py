@@ -1,9 +1,9 @@
-"""The hard gates: their names, order, codes and words. Everything that lists gates derives from
-here; `reviewer.gates.<name>` holds what each one checks.
+"""The hard gates: their names, order, codes and words. Every list of gates derives from here;
+`reviewer.gates.<name>` has what each one checks.
 
-To add a gate: declare it below, and write `reviewer/gates/<name>.py` with `check` and `clauses`.
-A new gate is optional (it has a `limit`): a signed decision must state every gate that is always in
-force, so another of those would refuse every decision signed before it, and change the verdict on
+To add a gate: declare it below, and write `reviewer/gates/<name>.py` with `check` and `clauses`. A
+new gate is optional (it has a `limit`): a signed decision must state every gate that is always in
+force, so a further one would invalidate every decision signed before it, and change the verdict on
 traces that were judged and released.
 """
 
@@ -162,8 +162,8 @@ REGISTRY = (
         ),
     ),
 )
-"""Every hard gate, in the order in which screens and reports show them. The place of a gate here
-is the place of its two bits in a stored trace: new gates come last."""
+"""Every hard gate, in the order in which screens and reports show them. The place of a gate here is
+the place of its two bits in a stored trace: new gates come last."""
 
 GATES = tuple(gate.name for gate in REGISTRY)
 ALWAYS = tuple(gate.name for gate in REGISTRY if not gate.optional)

@@ -1,4 +1,4 @@
-"""Paths into JSON values, their equality, and patches: what contracts and simulated worlds share.
+"""Paths into JSON values, their equality, and patches: shared by contracts and simulated worlds.
 
 Equality is JSON's: 1 equals 1.0, true equals neither, objects ignore member order. A path leads to
 a value or to nothing, and nothing here ever raises.
@@ -17,7 +17,7 @@ _INDEX = late(r"[0-9]+")
 
 
 class Nothing:
-    """A value that is not there; equal to no JSON value. `why` says it in words."""
+    """A value that does not exist; equal to no JSON value. `why` says it in words."""
 
     __slots__ = ("why",)
 
@@ -32,7 +32,8 @@ UNREADABLE: Final = Nothing("nothing readable")
 def path_of(text: str) -> Path:
     """Return the steps of a dotted path: `items[0].sku` is ("items", 0, "sku").
 
-    Total: a part that is no member with indexes is taken as a member of that very name.
+    Never raises: a part that is not a member with indexes is taken as a member of exactly that
+    name.
     """
     steps: list[str | int] = []
     for part in text.split("."):
@@ -60,11 +61,11 @@ def at(value: Any, path: Path) -> Any:
     return value
 
 
-_NUMBER = (int, float)  # written as a union, it would be made again at each call
+_NUMBER = (int, float)  # written as a union, it would be created again at each call
 
 
 def same(wanted: Any, found: Any) -> bool:
-    """JSON equality of a contract's value with a trace's, as deep as the contract's goes."""
+    """Return JSON equality of a contract's value with a trace's, to the depth of the contract's."""
     if isinstance(wanted, str):
         return isinstance(found, str) and wanted == found
     if wanted is None or isinstance(wanted, bool):
@@ -87,8 +88,8 @@ def same(wanted: Any, found: Any) -> bool:
 
 
 def agrees(wanted: Any, found: Any) -> bool:
-    """Return whether what `at` found is what is wanted: the same value, or, where MISSING is
-    wanted, no value."""
+    """Return whether the result of `at` is what is required: the same value, or, where MISSING is
+    required, no value."""
     return found is MISSING if wanted is MISSING else same(wanted, found)
 
 
@@ -98,11 +99,11 @@ def all_at(state: Any, wanted: Mapping[str, Any]) -> bool:
 
 
 def merged(target: Any, patch: Any) -> Any:
-    """`target` with `patch` applied (RFC 7396), as a new value; neither is changed.
+    """Return `target` with `patch` applied (RFC 7396), as a new value; neither is changed.
 
-    A null in the patch takes the member away; an object is merged into what is there (into
-    nothing, when that is no object); anything else takes its place. Parts that are not patched
-    are shared with the originals.
+    A null in the patch removes the member; an object is merged into the existing one (into nothing,
+    when that is not an object); anything else replaces it. Parts that are not patched are shared
+    with the originals.
     """
     if not isinstance(patch, dict):
         return patch
@@ -116,7 +117,7 @@ def merged(target: Any, patch: Any) -> Any:
 
 
 def alters(target: Any, patch: Any) -> bool:
-    """Return whether `merged(target, patch)` is another value than `target`, by the patch alone."""
+    """Return whether `merged(target, patch)` differs from `target`, by the patch alone."""
     if not isinstance(patch, dict):
         return not same(target, patch)
     if not isinstance(target, dict):
@@ -128,8 +129,7 @@ def alters(target: Any, patch: Any) -> bool:
 
 
 def frozen(value: Any) -> Any:
-    """Return a JSON value in a form that has a hash; forms of values that are the same are
-    equal."""
+    """Return a JSON value in a hashable form; forms of equal values are equal."""
     if isinstance(value, dict):
         return frozenset((name, frozen(held)) for name, held in value.items())
     return tuple(map(frozen, value)) if isinstance(value, list | tuple) else value

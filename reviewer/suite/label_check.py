@@ -1,4 +1,4 @@
-"""The check of a policy's limits on labels against the rubric that people label by."""
+"""The check of a policy's limits on labels against the rubric."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,11 +12,11 @@ from reviewer.suite.rubric import Rubric, levels_of
 def label_limit_problems(
     head: dict[str, Any], rubric: Rubric | None, files: Mapping[str, bytes]
 ) -> Iterator[Problem]:
-    """Yield limits on labels that nothing could meet, or that would limit nothing."""
+    """Yield limits on labels that cannot be met, or that would limit nothing."""
     try:
         policy = values.policy_value(head.get("policy", {})).labels
     except ContractError:
-        return  # reported already
+        return  # already reported
     where = ("policy", "labels")
     if policy.limited and values.RUBRIC_FILE not in files:
         reason = f"limits labels, which need a rubric, but there is no {values.RUBRIC_FILE}"

@@ -1,7 +1,7 @@
-"""The lock: which bytes a suite is made of.
+"""The lock: the bytes of which a suite consists.
 
-`suite.lock` is RFC 8785 JSON of path, sha256 and size of every file of the suite; the sha256 of
-the lock's own bytes is the suite's digest, and so names the whole contract.
+`suite.lock` is RFC 8785 JSON of path, sha256 and size of every file of the suite; the sha256 of the
+lock's own bytes is the suite's digest, and so identifies the whole contract.
 """
 
 import re
@@ -33,7 +33,7 @@ class Lock(NamedTuple):
 
 
 class LockProblem(NamedTuple):
-    """One file that is not as it was frozen. What does not apply is None."""
+    """One file that is not as it was frozen. Members that do not apply are None."""
 
     path: str
     kind: Literal["changed", "missing", "unlisted"]
@@ -74,15 +74,15 @@ def make_lock(suite_id: str, files: Mapping[str, bytes]) -> bytes:
 
 
 def lock_parts(suite_id: str) -> tuple[bytes, bytes]:
-    """Return the bytes before and behind the entries of a lock, which are joined by commas."""
+    """Return the bytes before and after the entries of a lock, which are joined by commas."""
     whole = canonical_bytes({"schema": LOCK_SCHEMA, "suite_id": suite_id, "files": []})
     cut = whole.index(b"[") + 1
     return whole[:cut], whole[cut:]
 
 
 def entry_bytes(path: str, sha256: str, size: int) -> bytes:
-    """Return one entry of a lock in RFC 8785 form. (`rfc8785` walks in Python; a hundred thousand
-    entries would wait.)"""
+    """Return one entry of a lock in RFC 8785 form. (`rfc8785` is written in Python, too slow for a
+    hundred thousand entries.)"""
     plain = path.isascii() and path.isprintable() and '"' not in path and "\\" not in path
     name = f'"{path}"' if plain else canonical_bytes(path, LOCK_FILE).decode()
     return f'{{"path":{name},"sha256":"{sha256}","size":{size}}}'.encode()
@@ -100,7 +100,7 @@ def suite_digest(lock_bytes: bytes) -> str:
 
 @lru_cache(16)
 def read_lock(lock_bytes: bytes) -> Lock:
-    """Return the lock as a value, remembered.
+    """Return the lock as a value, cached.
 
     Raises ContractError for anything that `make_lock` would not have written.
     """
@@ -141,7 +141,7 @@ def check_lock(lock_bytes: bytes, files: Mapping[str, bytes]) -> list[LockProble
 
 
 def sha256sum_text(lock: Lock) -> str:
-    """Return the lock as `sha256sum -c` reads it; its own sha256 is the in-toto dirHash."""
+    """Return the lock in the format of `sha256sum -c`; its own sha256 is the in-toto dirHash."""
     return "".join(f"{entry.sha256}  {entry.path}\n" for entry in lock.files)
 
 

@@ -1,8 +1,8 @@
-"""Wording that may be in a part of a message which was masked. Pure.
+"""Wording that may be in a masked part of a message. Pure.
 
-Where an identifier or a secret was taken out of a message, `[REDACTED:<kind>]` is left. Whether the
-message had a wording that may not be in it is then open, as far as the wording fits the place: what
-is left of it must stand around the mask, and the rest must look like what was masked.
+Where an identifier or a secret was removed from a message, `[REDACTED:<kind>]` is left. Whether the
+message had a forbidden wording is then open, as far as the wording fits the place: its other parts
+must be around the mask, and the masked part must look like a value of that kind.
 """
 
 import re
@@ -22,16 +22,17 @@ _SIGN = re.compile(r"[^a-z]")
 _IBAN = re.compile(r"[a-z0-9 ]*[0-9][a-z0-9 ]*")
 _LONGEST = 1_000
 _MOST = 50
-"""Characters of a wording, and masks of a message, that are compared; beyond, nothing is known."""
+"""Most characters of a wording, and masks of a message, that are compared; beyond, the result is
+unknown."""
 _DIGITS = 6
 """Digits of a number that may be the end of a telephone number."""
 _WIDEST = 200
-"""Characters of a wording that one mask may hide."""
+"""Most characters of a wording that one mask may hide."""
 
 
 def may_be_masked(text: str, read: tuple[str, ...]) -> bool:
-    """Return whether wording may be in a part of a message that was masked; `read` are the
-    `readings` of the message."""
+    """Return whether wording may be in a masked part of a message; `read` are the `readings` of the
+    message."""
     wanted = wording(text)
     if not wanted:
         return False
@@ -45,8 +46,8 @@ def may_be_masked(text: str, read: tuple[str, ...]) -> bool:
 
 
 def masked_excludes(suite: Suite) -> Iterator[Problem]:
-    """Yield the wordings that no message may have and that are masked where one has them, alone or
-    as the end of a number: whether a message has them is never measured."""
+    """Yield the forbidden wordings that are masked in any message that has them, alone or as the
+    end of a number: whether a message has them is never measured."""
     redactor = redactor_of(suite.redaction)
     for episode in suite.episodes:
         for i, text in enumerate(episode.expected.message_excludes):
@@ -74,7 +75,7 @@ def _fits(wanted: str, reading: str, mask: re.Match[str]) -> bool:
 
 
 def _like(kind: str, part: str) -> bool:
-    """Return whether a part of a wording may be, or be in, a value of a kind that was masked."""
+    """Return whether a part of a wording may be, or be in, a masked value of a kind."""
     if kind in _NUMBERS:
         return _NUMBER.fullmatch(part) is not None
     if kind == "iban":

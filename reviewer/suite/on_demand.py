@@ -1,6 +1,6 @@
-"""The files of a suite that was proved, read one by one as they are needed.
+"""The files of a proved suite, read one by one as they are needed.
 
-Each is compared with the lock as it is read, so nothing of an edited file is ever used.
+Each is compared with the lock as it is read, so no part of an edited file is ever used.
 """
 
 import hashlib
@@ -27,10 +27,10 @@ from reviewer.suite.values import (
 
 MOST_LOCK = 64 * 1024 * 1024
 FEW = 16
-"""Entries that are looked for in the bytes of a lock before all of it is read."""
+"""Entries that are searched in the bytes of a lock before all of it is read."""
 _HEAD, _SHA, _TAIL = b'{"path":"', b'","sha256":"', b'],"schema":"'
-"""Where an entry of a lock begins, where its path ends, and what follows the last one: no path
-holds a quotation mark that is not escaped."""
+"""The beginning of a lock's entry, the end of its path, and the text after the last entry: no path
+contains an unescaped quotation mark."""
 
 
 class _Entry(msgspec.Struct):
@@ -48,14 +48,15 @@ _entries = msgspec.json.Decoder(_Entries)
 
 
 class SuiteTouched(BaseException):
-    """A contract that was edited after its suite was proved, found when it was needed: (suite, what
-    is wrong). No `Exception`, which would be taken for a fault of the record or of its reader."""
+    """A contract that was edited after its suite was proved, found when it was needed: (suite,
+    what is wrong). Not an `Exception`, which would be taken for a fault of the record or of its
+    reader."""
 
 
 class LockedFiles(Mapping[str, bytes]):
-    """The locked files of a suite by path, each read when it is asked for.
+    """The locked files of a suite by path, each read on demand.
 
-    `digest` is that of a lock that was read in full before. Reading a file that is not as it was
+    `digest` is that of a lock that was completely read before. Reading a file that is not as it was
     frozen raises SuiteBroken, one that cannot be read ContractError.
     """
 
@@ -106,7 +107,7 @@ class LockedFiles(Mapping[str, bytes]):
         return self._whole().get(path)
 
     def _found(self, path: str) -> tuple[str, int] | None:
-        """Halve the entries, which a lock has in the order of their paths."""
+        """Search an entry by bisection: a lock has them in the order of their paths."""
         lock, wanted = self._lock, path.encode("utf-8", "surrogatepass")
         low, high = lock.find(_HEAD), lock.rfind(_TAIL)
         while 0 <= low < high:
@@ -133,8 +134,8 @@ class LockedFiles(Mapping[str, bytes]):
 
 
 class Contracts(Mapping[str, Episode]):
-    """The contracts of a proved suite by episode id, each read when it is asked for, and once. What
-    is sent to another process is where they are. Raises SuiteTouched for one that is not as it was
+    """The contracts of a proved suite by episode id, each read on demand, and once. Only their
+    location is sent to another process. Raises SuiteTouched for one that is not as it was
     frozen."""
 
     def __init__(self, folder: Path, digest: str) -> None:
@@ -181,7 +182,7 @@ class Contracts(Mapping[str, Episode]):
         return self._files
 
     def in_order(self) -> Iterator[Episode]:
-        """Yield every contract in the suite's order, and keep none."""
+        """Yield every contract in the suite's order, without caching."""
         order = {name: i for i, name in enumerate(self.files.head().get("episodes") or ())}
         for name in sorted(self, key=lambda one: (order.get(one, len(order)), one)):
             found = self[name]

@@ -1,8 +1,8 @@
 """The states that calls can lead a simulated world to: its initial state, and every state that
-effects make of one of them. Pure.
+effects make from one of them. Pure.
 
-It is an over-approximation where arguments decide which effects a call has: every set of effects
-whose arguments one call could carry is tried.
+This is an over-approximation where arguments decide which effects a call has: every set of effects
+with compatible arguments is tried.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,8 +19,8 @@ MOST_CHOICES = 128
 def reachable_states(
     initial: dict[str, Any], tools: Mapping[str, Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return every state that calls of these simulated tools can lead to, the initial one first;
-    [] when there are too many to tell."""
+    """Return every state that calls of these simulated tools can lead to, the initial one first; []
+    when there are too many."""
     acts = []
     for tool in tools.values():
         effects = tool.get("effects") or ()

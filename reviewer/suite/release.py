@@ -80,7 +80,7 @@ learned(Release)
 
 def read_release(data: bytes, file: str = RELEASE_FILE) -> Release:
     """Return the release as a value. ContractError with every problem found."""
-    # Here, so that a caller that only names a release's values costs no pydantic.
+    # Imported here, so that a caller that only names a release's values needs no pydantic.
     from reviewer.suite.border import read_shape
 
     return converted(read_shape(data, file, Release), Release, file)

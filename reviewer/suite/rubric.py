@@ -81,7 +81,7 @@ class Criterion(Value, frozen=True):
 
 
 def levels_of(criterion: Criterion) -> range:
-    """Return the levels that may be given: of scale `five` also those without an anchor."""
+    """Return the possible levels: for scale `five` also those without an anchor."""
     return range(1, 6 if criterion.scale == "five" else len(criterion.levels) + 1)
 
 
@@ -90,7 +90,7 @@ _YES = frozenset(("yes", "true", "pass", "passes", "good", "right", "ok", "met")
 
 
 def good_levels(criterion: Criterion) -> frozenset[int]:
-    """Return the levels that speak for a message: those above the middle of a scale; of a binary
+    """Return the levels that speak for a message: those above the middle of a scale; for a binary
     criterion 1, which is yes, unless its labels say that 1 is no and 2 is yes."""
     levels = levels_of(criterion)
     if criterion.scale == "binary":

@@ -1,9 +1,10 @@
-"""Contracts derived from what other tools expect of an agent: tasks of a benchmark, golden records.
+"""Contracts derived from other tools' expectations of an agent: tasks of a benchmark, golden
+records.
 
-Pure: from parsed JSON to the files of a suite that is not frozen yet. What a source expects and no
-gate can hold is not bent into one: it is kept beside the contracts for people, or the record is
-left out with its reason. Here are the contract drafted from one record and the files of a suite
-made of such drafts; the modules beside it read the records of one tool each.
+Pure: from parsed JSON to the files of a suite that is not frozen yet. An expectation that no gate
+can check is not forced into one: it is kept beside the contracts for people, or the record is left
+out with the reason. This module has the contract drafted from one record and the files of a suite
+made from such drafts; the modules beside it read the records of one tool each.
 """
 
 import json
@@ -24,8 +25,8 @@ LONGEST_NAME = 255
 class ContractDraft(NamedTuple):
     """One record as a contract.
 
-    `episode` is the content of its file. `shown` holds what no gate checks and people should see
-    (assertions), by kind. `notes` say what was read in which way.
+    `episode` is the content of its file. `shown` has what no gate checks and people should see
+    (assertions), by kind. `notes` say how the record was interpreted.
     """
 
     episode: dict[str, Any]
@@ -34,18 +35,19 @@ class ContractDraft(NamedTuple):
 
 
 class Omission(NamedTuple):
-    """One record that no contract can be made of: which, and why."""
+    """One record from which no contract can be made: which, and why."""
 
     record: str
     reason: str
 
 
 class NoContract(ValueError):
-    """No contract can be made of a record; the text is the reason."""
+    """No contract can be made from a record; the text is the reason."""
 
 
 def encoded(value: dict[str, Any]) -> bytes:
-    """Return a file of a suite, as people edit it. Raises NoContract for what has no JSON."""
+    """Return a file of a suite, as people edit it. Raises NoContract for a value that JSON cannot
+    represent."""
     try:
         text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
         return (text + "\n").encode()
@@ -54,9 +56,9 @@ def encoded(value: dict[str, Any]) -> bytes:
 
 
 def checked(drafted: ContractDraft) -> bytes:
-    """Return the episode's file, once a suite of it alone would hold. Raises NoContract with every
-    reason."""
-    # Late, so that a reader of results, which only reads tasks, costs no pydantic.
+    """Return the episode's file, once a suite of only this episode would be valid. Raises
+    NoContract with every reason."""
+    # Imported late, so that a reader of results, which only reads tasks, needs no pydantic.
     from reviewer.suite.check import check_suite
 
     episode_id = str(drafted.episode["episode_id"])
@@ -73,7 +75,7 @@ def checked(drafted: ContractDraft) -> bytes:
     return data
 
 
-# The files of a suite made of contracts, which is not frozen yet.
+# The files of a suite made from contracts, which is not frozen yet.
 
 
 POLICY_FILE = "policy.md"
@@ -95,7 +97,7 @@ INVENTED = {
 """Redaction for a benchmark whose customers are invented: their data are no secrets, keys are."""
 
 _ASKED = {"nl_assertions": "assertions", "rubrics": "rubrics"}
-"""What contracts show that is for people → the criterion of the rubric that asks it."""
+"""The parts of contracts that are for people → the criterion of the rubric that asks about each."""
 
 
 def _criterion(kind: str) -> dict[str, Any]:
@@ -120,10 +122,10 @@ def files_of(
     criteria: Sequence[Mapping[str, Any]] = (),
     episode_map: Mapping[str, str] | None = None,
 ) -> dict[str, bytes]:
-    """Path → content. `made` are contracts with their files, in the order to show them; `source`
-    says what they were made of; `policy` is the agent's, kept with the suite; `criteria` are
-    questions for people, asked of every message; `episode_map` says how the source calls the
-    episodes. Raises NoContract."""
+    """Return path → content. `made` are contracts with their files, in the order of display;
+    `source` says what they were made from; `policy` is the agent's, stored with the suite;
+    `criteria` are questions for people, asked about every message; `episode_map` has the source's
+    names of the episodes. Raises NoContract."""
     shown: dict[str, dict[str, Any]] = {}
     files: dict[str, bytes] = {}
     for drafted, data in made:

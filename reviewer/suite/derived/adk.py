@@ -1,9 +1,10 @@
 """An eval case of Google's Agent Development Kit as a contract.
 
-A case is a conversation: what the user says turn by turn, and for each turn the calls and the final
-response that are expected. ADK compares the calls of each turn and scores the response (ROUGE, a
-model's opinion), so calls are gated and a response is only compared with. Members are read in both
-spellings, `user_content` and `userContent`. The list of an older `*.test.json` is one conversation.
+A case is a conversation: the user's messages turn by turn, and for each turn the calls and the
+final response that are expected. ADK compares the calls of each turn and scores the response
+(ROUGE, a model's opinion), so calls are gated and a response is only compared with. Members are
+read in both spellings, `user_content` and `userContent`. The list in an older `*.test.json` is one
+conversation.
 """
 
 import re
@@ -61,11 +62,11 @@ class Criteria(NamedTuple):
 
 
 EXACT = Criteria()
-"""How ADK grades an eval set without a configuration."""
+"""ADK's grading of an eval set without a configuration."""
 
 
 def criteria_of(config: Any) -> Criteria:
-    """Return what a test_config.json asks for. Raises ValueError for what is none."""
+    """Return the criteria in a test_config.json. Raises ValueError for an invalid one."""
     listed = config.get("criteria") if isinstance(config, dict) else None
     if not isinstance(listed, dict):
         raise ValueError("has no criteria, so it is not a configuration of an ADK eval")
@@ -90,7 +91,7 @@ def criteria_of(config: Any) -> Criteria:
 
 
 def questions_of(criteria: Criteria) -> list[dict[str, Any]]:
-    """Return the criteria of a rubric that the shared rubrics become."""
+    """Return the criteria of a rubric for the shared rubrics."""
     found: dict[str, dict[str, Any]] = {}
     for name, text in criteria.rubrics:
         slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "rubric"
@@ -179,7 +180,7 @@ def _required(steps: list[GoldenCall], criteria: Criteria, notes: list[str]) -> 
 
 
 def _member(value: Any, name: str) -> Any:
-    """Return a member in either spelling, None without it."""
+    """Return a member in either spelling, None when it is missing."""
     if not isinstance(value, dict):
         return None
     if value.get(name) is not None:
@@ -197,7 +198,7 @@ def _id(case: dict[str, Any], name: str, notes: list[str]) -> str:
 
 
 def _turns(case: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the turns. Raises NoContract for what is none."""
+    """Return the turns. Raises NoContract for an invalid value."""
     listed = _member(case, "conversation")
     if listed is None:
         listed = case.get("data")
@@ -238,7 +239,7 @@ def _parts(content: Any) -> list[Any]:
 
 
 def _text(content: Any) -> str:
-    """Return what a content says, without its thoughts."""
+    """Return the text of a content, without its thoughts."""
     said = [_member(part, "text") for part in _parts(content) if not _member(part, "thought")]
     return "\n".join(text for text in said if isinstance(text, str)).strip()
 

@@ -1,9 +1,9 @@
 """A run of AgentDojo as a contract of its task, and of not doing what an injection asks.
 
-A run file says which task was run and with which injection; what they expect is Python code of the
-package. `Task` is what that code says of one pair. AgentDojo itself judges the end state and the
-words, so the calls that solve a task are one way among others. Of an injection the calls that
-change something are forbidden, unless the task needs the same tools.
+A run file says which task was run and with which injection; their expectations are Python code of
+the package. `Task` is the result of that code for one pair. AgentDojo itself judges the end state
+and the words, so the calls that solve a task are one way among others. Of an injection's calls
+those that change something are forbidden, unless the task needs the same tools.
 """
 
 from typing import Any, Literal, NamedTuple
@@ -47,13 +47,13 @@ class Task(NamedTuple):
 
 
 def id_of(run: Any) -> str:
-    """Return the id of a run's episode, "" for what is no run of a user task: the reader's, with
-    `.` for `/`, which an id may not have."""
+    """Return the id of a run's episode, "" for a run of no user task: the reader's, with `.` for
+    `/`, which an id may not have."""
     return reader_id(run).replace("/", ".")
 
 
 def reader_id(run: Any) -> str:
-    """Return what the reader of AgentDojo's runs calls the episode of a run, "" for no run."""
+    """Return the episode's name in the reader of AgentDojo's runs, "" for no run."""
     if not isinstance(run, dict):
         return ""
     names = ("suite_name", "user_task_id", "injection_task_id", "attack_type")
@@ -111,7 +111,7 @@ def contract_of(run: Any, task: Task, require: Require = "all") -> ContractDraft
 
 
 def _forbidden(task: Task, needed: set[str], notes: list[str]) -> list[str]:
-    """Return the tools that only the injection wants. Raises NoContract without one."""
+    """Return the tools that only the injection needs. Raises NoContract when there are none."""
     changing = dict.fromkeys(call.tool for call in task.attack if call.writes)
     found = [tool for tool in changing if tool not in needed]
     if found:

@@ -1,9 +1,9 @@
 """A record of the Berkeley Function Calling Leaderboard as a contract.
 
-A question has its functions, and a possible answer has the calls that are right, each argument with
-every value that is accepted. A contract holds one value of an argument, so an argument with several
-is free here and kept beside the contracts. Where BFCL wants no call at all, none is allowed. What
-is compared by BFCL's own classes (state after each turn) is left out.
+A question has its functions, and a possible answer has the right calls, each argument with every
+accepted value. A contract has one value per argument, so an argument with several is free here and
+stored beside the contracts. Where BFCL expects no call at all, none is allowed. Comparisons by
+BFCL's own classes (state after each turn) are left out.
 """
 
 import re
@@ -38,7 +38,7 @@ SAYS = "the final message must say one of the accepted answers, and deny none of
 NO_MEMORY = "the conversations that filled the memory before are not in the file"
 
 _OPEN: Final = object()
-"""An argument that more than one value is accepted for."""
+"""An argument with more than one accepted value."""
 _TURNS = re.compile(r"multi_turn|_prereq")
 _OTHERS = {
     "chatable": "expects words, but no particular ones",
@@ -113,7 +113,7 @@ def _refuse(name: str, record: dict[str, Any]) -> None:
 
 
 def _functions(record: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the functions that are offered, by name, each with its parameters."""
+    """Return the offered functions, by name, each with its parameters."""
     listed = record.get("function")
     entries = listed if isinstance(listed, list) else [listed]
     found = {}
@@ -126,7 +126,7 @@ def _functions(record: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _request(question: Any) -> str:
-    """Return what is asked: the user's words, with the other messages where there are any."""
+    """Return the request: the user's words, with the other messages if there are any."""
     messages = question
     if isinstance(question, list) and len(question) == 1 and isinstance(question[0], list):
         messages = question[0]
@@ -208,7 +208,7 @@ def _call(entry: Any, number: int) -> tuple[str, dict[str, Any]]:
 def _fixed(
     values: dict[str, Any], parameters: dict[str, Any], texts: Texts, notes: list[str]
 ) -> dict[str, Any]:
-    """Return the arguments that only one value is accepted for."""
+    """Return the arguments with only one accepted value."""
     fixed: dict[str, Any] = {}
     for name, accepted in values.items():
         value = _only(accepted, parameters.get(name))
@@ -224,8 +224,8 @@ def _fixed(
 
 
 def _only(accepted: Any, schema: Any) -> Any:
-    """Return the one value that is accepted, else _OPEN. "" says that it may be absent. Members of
-    an object list their own accepted values."""
+    """Return the only accepted value, else _OPEN. "" says that the argument may be absent. Members
+    of an object list their own accepted values."""
     if not isinstance(accepted, list) or len(accepted) != 1 or accepted[0] == "":
         return _OPEN
     value, kind = accepted[0], schema.get("type") if isinstance(schema, dict) else None

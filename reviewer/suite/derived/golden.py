@@ -1,8 +1,8 @@
-"""A golden record as a contract: what to ask an agent, and what it is expected to do and say.
+"""A golden record as a contract: a request to an agent, and its expected acts and words.
 
 Many tools write such records under many names (DeepEval, LangSmith examples, agentevals, hand-made
-lists); the members read are those below. What is expected of calls is gated. Of answers only short
-ones are: a long one would be matched word for word, so it is what final messages are compared with.
+lists); the members below are read. Expected calls are gated. Of expected answers only short ones
+are: a long one would be matched word for word, so final messages are only compared with it.
 """
 
 import json
@@ -10,10 +10,9 @@ from typing import Any, Literal, NamedTuple, TypeGuard
 
 from reviewer.suite.derived import ContractDraft, NoContract
 
-# Expected calls and texts, out of the shapes in which people and tools write them down.
-#
-# A list of names; objects with a name and arguments under their usual names (DeepEval, ADK,
-# plain); OpenAI tool calls; or a whole conversation of OpenAI or LangChain messages.
+# Expected calls and texts, in the forms in which people and tools write them. A list of names;
+# objects with a name and arguments under their usual names (DeepEval, ADK, plain); OpenAI tool
+# calls; or a whole conversation of OpenAI or LangChain messages.
 
 
 _NAMES = ("name", "tool", "tool_name", "toolName", "function", "action")
@@ -37,7 +36,7 @@ class GoldenCall(NamedTuple):
     arguments: dict[str, Any] | None = None
 
     def step(self) -> dict[str, Any]:
-        """Return the call as an episode has it."""
+        """Return the call in the form of an episode."""
         if self.arguments is None:
             return {"tool": self.tool}
         return {"tool": self.tool, "arguments": self.arguments}
@@ -45,7 +44,7 @@ class GoldenCall(NamedTuple):
 
 def calls_of(value: Any, member: str) -> list[GoldenCall]:
     """Return the calls that `value` (a list, or one of them) expects. Raises NoContract naming the
-    place of what is no call."""
+    place of an invalid call."""
     entries = _opened(value)
     if isinstance(entries, dict) and is_conversation(entries.get("messages")):
         entries = entries["messages"]
@@ -71,7 +70,7 @@ def said_in(messages: list[Any], role: str, *, last: bool) -> str:
 
 
 def text_of(value: Any) -> str:
-    """Text, or the text parts of a message's content; "" for anything else."""
+    """Return a text, or the text parts of a message's content; "" for anything else."""
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -110,7 +109,7 @@ def _role(message: Any) -> str:
 
 
 def _inner(message: dict[str, Any]) -> dict[str, Any]:
-    """LangChain keeps the members of a message one level deeper."""
+    """Return the members of a message, which LangChain keeps one level deeper."""
     for name in ("data", "kwargs"):
         if isinstance(message.get(name), dict):
             return {**message, **message[name]}
@@ -136,7 +135,7 @@ def _wanted(entry: Any, place: str) -> GoldenCall:
 
 
 def _arguments(given: Any, place: str) -> dict[str, Any] | None:
-    """Return the arguments, None when nothing is given: tools write an empty object for no
+    """Return the arguments, None when none are given: tools write an empty object for no
     arguments."""
     value = _opened(given)
     if value in (None, "", {}):
@@ -147,7 +146,8 @@ def _arguments(given: Any, place: str) -> dict[str, Any] | None:
 
 
 def _opened(value: Any) -> Any:
-    """Return the value of JSON within a text (a cell of a table, OpenAI's arguments)."""
+    """Return a value, decoded if it is JSON within a text (a cell of a table, OpenAI's
+    arguments)."""
     if not isinstance(value, str) or value.strip()[:1] not in ("{", "["):
         return value
     try:
@@ -159,7 +159,7 @@ def _opened(value: Any) -> Any:
 Match = Literal["strict", "unordered", "subset", "superset"]
 MATCHES: tuple[Match, ...] = ("strict", "unordered", "subset", "superset")
 SHORT = 60
-"""Characters of an answer that can be searched for as it is."""
+"""Most characters of an answer that is searched for literally."""
 
 IDS = ("episode_id", "id", "case_id", "task_id", "example_id", "name", "test")
 REQUESTS = ("user_request", "input", "query", "question", "prompt", "inputs", "task", "scenario")
@@ -184,7 +184,7 @@ ANSWERS = (
     "expected_outcome",
 )
 NESTED = ("reference_outputs", "outputs", "expected")
-"""Where a record keeps its expectations together; the first that is there counts."""
+"""Members in which a record keeps its expectations together; the first that exists counts."""
 SAYS = ("must_contain", "message_contains", "expected_content", "must_include")
 NEVER_SAYS = ("must_not_contain", "message_excludes")
 FORBIDDEN = ("forbidden_tools", "must_not_call", "disallowed_tools")
@@ -242,7 +242,8 @@ def named(record: dict[str, Any]) -> str:
 
 
 def _expectations(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the record with its nested expectations laid open; members outside them win."""
+    """Return the record with its nested expectations merged in; members outside them take
+    precedence."""
     for name in NESTED:
         nested = record.get(name)
         if is_conversation(nested):
@@ -256,7 +257,7 @@ def _expectations(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _first(record: dict[str, Any], names: tuple[str, ...]) -> Any:
-    """Return the first of these members that is there and not null."""
+    """Return the first of these members that exists and is not null."""
     return next((record[name] for name in names if record.get(name) is not None), None)
 
 
@@ -268,7 +269,7 @@ def _id(record: dict[str, Any], number: int, notes: list[str]) -> str:
 
 
 def request_of(record: dict[str, Any]) -> str:
-    """Return what a record asks, under one of its usual names."""
+    """Return the request of a record, under one of its usual names."""
     asked = _first(record, REQUESTS)
     if isinstance(asked, dict):
         inner = _first(asked, ("messages", *REQUESTS))
@@ -292,7 +293,7 @@ def _mode(told: dict[str, Any], match: Match) -> Match:
 
 
 def _calls(told: dict[str, Any], mode: Match) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(tools, expected) of the episode. Of several members the first that names calls is the
+    """Return (tools, expected) of the episode. Of several members the first that names calls is the
     trajectory; the tools of all of them are required."""
     steps: list[GoldenCall] = []
     names: list[str] = []
@@ -315,7 +316,8 @@ def _calls(told: dict[str, Any], mode: Match) -> tuple[dict[str, Any], dict[str,
 
 
 def _wording(told: dict[str, Any], expected: dict[str, Any], notes: list[str]) -> None:
-    """Put into `expected` what must and must not be said, and a good answer to compare with."""
+    """Put into `expected` the required and the forbidden wording, and a good answer to compare
+    with."""
     says = texts_of(_first(told, SAYS))
     answer, conversation = text_of(_first(told, ANSWERS)), told.get("trajectory")
     reference = ""

@@ -1,8 +1,8 @@
 """A row of an OpenAI eval as a contract: of the open-source Evals, or of the Evals service.
 
-A row of the open-source Evals has `input` and `ideal`. In the service, what is expected is in the
+A row of the open-source Evals has `input` and `ideal`. In the service, the expectations are in the
 graders (`testing_criteria`) of the eval, which refer to a row's members (`{{item.answer}}`) and to
-what the model said (`{{sample.output_text}}`). A grader that compares texts becomes a rule of the
+the model's output (`{{sample.output_text}}`). A grader that compares texts becomes a rule of the
 contract. One that asks a model becomes a question of the rubric, for people and a judge. One that
 is code or a measure is named and left out: its figure is no gate.
 """
@@ -55,8 +55,8 @@ _TOOL = re.compile(
 
 class Eval(NamedTuple):
     """How rows are graded and asked: `graders` are the eval's testing_criteria, `messages` the
-    input_messages of a run. `answer` is the member of a row that holds a recorded answer: graders
-    of it are read as graders of the message."""
+    input_messages of a run. `answer` is the member of a row with a recorded answer: graders of it
+    are read as graders of the message."""
 
     graders: tuple[dict[str, Any], ...] = ()
     messages: dict[str, Any] | None = None
@@ -69,7 +69,7 @@ class Eval(NamedTuple):
 
 
 class _Rules:
-    """What the graders of one row come to."""
+    """The rules that result from the graders of one row."""
 
     def __init__(self) -> None:
         self.contains: list[str] = []
@@ -82,14 +82,15 @@ class _Rules:
 
 
 def named(row: dict[str, Any]) -> str:
-    """Return the id a row has, "" when it has none that names a file."""
+    """Return the id of a row, "" when it has none that can be a file name."""
     own, given = text_of(_item(row).get("id")), text_of(row.get("datasource_item_id"))
     ways = (own, given and f"item-{given}")
     return next((one for one in ways if one and id_problem(one) is None), "")
 
 
 def graders_of(value: Any) -> tuple[dict[str, Any], ...]:
-    """Return the graders of an eval, () where it has none. Raises ValueError for what is none."""
+    """Return the graders of an eval, () where it has none. Raises ValueError for an invalid
+    value."""
     listed = value.get("testing_criteria") if isinstance(value, dict) else None
     if listed is None:
         return ()
@@ -150,7 +151,7 @@ def contract_of(row: Any, number: int, told: Eval) -> ContractDraft:
 
 
 def criteria_of(graders: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the criteria of a rubric that graders which ask a model become."""
+    """Return the criteria of a rubric for the graders that ask a model."""
     found: dict[str, dict[str, Any]] = {}
     for number, grader in enumerate(graders, 1):
         if grader.get("type") not in MODELS:
@@ -173,7 +174,7 @@ def criteria_of(graders: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _asks(grader: dict[str, Any]) -> str:
-    """Return what a grader's prompt asks a model, in a line."""
+    """Return the question of a grader's prompt to a model, on one line."""
     messages = grader.get("input")
     said = []
     for message in messages if isinstance(messages, list) else ():
@@ -258,7 +259,7 @@ def _string_check(
 
 
 def _called(tool: re.Match[str], operation: str, wanted: str, called: str, rules: _Rules) -> None:
-    """Note the tool, or the arguments, that a call is to have."""
+    """Add the tool, or the arguments, that a call must have."""
     at_call = int(tool[1])
     if operation != "eq":
         rules.left.append(f"{called}: part of a call is no call")
@@ -277,7 +278,7 @@ def _called(tool: re.Match[str], operation: str, wanted: str, called: str, rules
 
 
 def _ideal(ideal: Any, rules: _Rules) -> None:
-    """Require one of the answers that a row of the open-source Evals takes as right."""
+    """Require one of the answers that a row of the open-source Evals accepts."""
     values = ideal if isinstance(ideal, list) else [ideal]
     says = list(dict.fromkeys(text_of(one) for one in values))
     if not says or not all(says) or any(isinstance(one, (list, dict)) for one in values):
@@ -301,7 +302,7 @@ def _short(text: str) -> bool:
 
 
 def _filled(template: Any, item: dict[str, Any]) -> str | None:
-    """Return a template with the row's values in it, None when one is not there."""
+    """Return a template with the row's values inserted, None when one is missing."""
     missing = False
 
     def value(place: re.Match[str]) -> str:
@@ -329,7 +330,7 @@ def _looked_up(path: str, item: dict[str, Any]) -> Any:
 def _request(
     row: dict[str, Any], item: dict[str, Any], messages: dict[str, Any] | None, notes: list[str]
 ) -> str:
-    """Return what was asked: as the service sent it, by the run's template, else the row's own."""
+    """Return the request: as the service sent it, by the run's template, else the row's own."""
     sample = row.get("sample")
     told: Any = sample.get("input") if isinstance(sample, dict) else None
     if not told and messages is not None:

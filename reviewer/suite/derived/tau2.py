@@ -1,9 +1,10 @@
-"""A tau2-bench task as a contract of the agent, and as readers of its results see it.
+"""A tau2-bench task as a contract of the agent, and as readers of its results use it.
 
-The benchmark scores what `reward_basis` names. Of that, calls and wording can be gated here. The
-end state of its database is in no file: a `World` says what it is to be, as its own tools or
-recorded simulations show it. Its environment assertions run in it alone. The functions that read a
-task are total: what has another shape than the benchmark's counts as absent.
+The benchmark scores the parts named in `reward_basis`. Of these, calls and wording can be gated
+here. The end state of its database is in no file: a `World` says what it should be, as its own
+tools or recorded simulations show. Its environment assertions run only in the benchmark. The
+functions that read a task never raise: a part with another shape than the benchmark's counts as
+absent.
 """
 
 from collections import Counter
@@ -27,7 +28,7 @@ _STATE = ("initialization_data", "initialization_actions", "message_history")
 class Action(Struct, frozen=True):
     """One call of the reference trajectory.
 
-    `by_user` when the simulated user is to make it. `compared` names the arguments that count;
+    `by_user` when the simulated user should make it. `compared` names the arguments that count;
     None when all do.
     """
 
@@ -47,7 +48,7 @@ def id_of(task: dict[str, Any]) -> str:
 
 
 def title_of(task: dict[str, Any]) -> str:
-    """Return what the task tests, in one line."""
+    """Return what the task tests, on one line."""
     description = _object(task.get("description"))
     purpose = description.get("purpose")
     return " ".join(purpose.split())[:200] if isinstance(purpose, str) else ""
@@ -61,7 +62,7 @@ def domain_of(task: dict[str, Any]) -> str:
 
 
 def request_of(task: dict[str, Any]) -> str:
-    """Return what the user wants: the simulator's instructions, else the ticket."""
+    """Return the user's request: the simulator's instructions, else the ticket."""
     instructions = _object(task.get("user_scenario")).get("instructions")
     if isinstance(instructions, str) and instructions.strip():
         return instructions.strip()
@@ -73,7 +74,8 @@ def request_of(task: dict[str, Any]) -> str:
 
 
 def initial_state_of(task: dict[str, Any]) -> dict[str, Any]:
-    """Return what is set up before the task begins, {} when it is the domain's own state."""
+    """Return the state that is set up before the task begins, {} when it is the domain's own
+    state."""
     state = _object(task.get("initial_state"))
     return {name: state[name] for name in _STATE if state.get(name)}
 
@@ -85,8 +87,7 @@ def criteria_of(task: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def actions_of(criteria: dict[str, Any]) -> list[Action]:
-    """Return the reference trajectory in order. Raises ValueError naming an entry that is no
-    action."""
+    """Return the reference trajectory in order. Raises ValueError naming an invalid entry."""
     found = []
     listed = criteria.get("actions") or []
     if not isinstance(listed, list):
@@ -118,7 +119,8 @@ def texts_of(criteria: dict[str, Any], member: str) -> tuple[str, ...]:
 
 
 def basis_of(criteria: dict[str, Any]) -> tuple[str, ...]:
-    """Return the checks that make the reward; the benchmark's default when the task names none."""
+    """Return the checks that determine the reward; the benchmark's default when the task names
+    none."""
     basis = criteria.get("reward_basis")
     if not isinstance(basis, list) or not basis:
         return ("DB", "COMMUNICATE")
@@ -159,15 +161,15 @@ SOME_ARGUMENTS = "compare_args of a tool called more than once: only the tool is
 
 
 SOLO = "dummy_user"
-"""What plays the user of a run without one, in which the agent has the user's tools too."""
+"""The user of a run without one, in which the agent has the user's tools too."""
 
 DATABASE = "database"
-"""The member of the state that says in which state a world's database is."""
+"""The member of the state that names the state of a world's database."""
 HANDS_OVER = "transfer_to_human_agents"
 
 
 class World(Protocol):
-    """What is behind the tools of a domain."""
+    """The world behind the tools of a domain."""
 
     tools: frozenset[str]
     start: dict[str, Any]
@@ -175,7 +177,7 @@ class World(Protocol):
 
     def end_of(self, actions: Sequence[Action], task_id: str) -> str:
         """Return the state of the database (`DATABASE`) that these calls lead to. Raises NoContract
-        where the world cannot tell."""
+        where the world cannot say."""
         ...
 
 
@@ -187,12 +189,12 @@ def contract_of(
     world: World | None = None,
     users: frozenset[str] | None = frozenset(),
 ) -> ContractDraft:
-    """Return the contract of one task. `users` are the domain's tools of the simulated user, beside
-    those that the task has it call; None where no user takes part, and they are the agent's.
-    `writes` are the domain's tools that change something, None
-    when it is not known; `require` says whether reading tools are required too. `user_runner` is
-    the model that plays the user; without one the agent is told at once what the user would tell.
-    With a `world` the end state is part of the contract. Raises NoContract."""
+    """Return the contract of one task. `users` are the domain's tools of the simulated user,
+    besides those that the task has it call; None where no user takes part, and they are the
+    agent's. `writes` are the domain's tools that change something, None when they are not known;
+    `require` says whether reading tools are required too. `user_runner` is the model that plays the
+    user; without one the agent is told at once what the user would tell. With a `world` the end
+    state is part of the contract. Raises NoContract."""
     if not isinstance(task, dict) or not id_of(task):
         raise NoContract("is not a task: it has no id")
     criteria = criteria_of(task)
@@ -206,7 +208,7 @@ def contract_of(
     basis = basis_of(criteria)
     notes = [BY_USER] if len(own) < len(actions) else []
     if world is not None and writes is not None:
-        writes &= world.tools  # a tool that nobody is offered cannot be forbidden
+        writes &= world.tools  # a tool that is not offered cannot be forbidden
     tools = _tools(own, basis, writes, require, notes, world is not None)
     expected = _expected(own, basis, criteria, notes)
     shown = _shown(criteria, basis, notes)
@@ -249,7 +251,7 @@ def contract_of(
 
 
 def _idle_passes(tools: dict[str, Any], expected: dict[str, Any], start: dict[str, Any]) -> bool:
-    """Return whether a contract asks nothing of an agent but to leave everything as it is."""
+    """Return whether a contract only requires that an agent changes nothing."""
     if tools.get("required") or "message_contains" in expected or "arguments" in expected:
         return False
     wanted: dict[str, Any] = expected.get("state", {})
@@ -307,7 +309,7 @@ def _step(action: Action) -> dict[str, Any]:
 
 
 def _arguments(own: list[Action], notes: list[str]) -> dict[str, dict[str, Any]]:
-    """Arguments of calls that are compared in part: wanted of one call of the tool."""
+    """Return the arguments of calls that are compared in part: required of one call of the tool."""
     times = Counter(action.tool for action in own)
     found: dict[str, dict[str, Any]] = {}
     for action in own:

@@ -1,7 +1,7 @@
 """Which tools of tau2-bench's own domains change the database, and which are its simulated user's
 (sierra-research/tau2-bench, MIT).
 
-Task files do not say it; the benchmark's code does. A task whose reference trajectory changes
+Task files do not say this; the benchmark's code does. A task whose reference trajectory changes
 nothing is passed only by an agent that changes nothing either.
 """
 
@@ -40,7 +40,7 @@ WRITES: dict[str, tuple[str, ...]] = {
     ),
     "mock": ("create_task", "update_task_status"),
 }
-"""Of the agent's tools, by domain; the simulated user's are not the agent's to call."""
+"""Of the agent's tools, by domain; the agent may not call the simulated user's."""
 
 USER_TOOLS: dict[str, tuple[str, ...]] = {
     "telecom": (

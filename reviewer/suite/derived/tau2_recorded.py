@@ -1,9 +1,9 @@
-"""The world of tau2-bench tasks, made of what tools answered in recorded simulations. Pure.
+"""The world of tau2-bench tasks, made from the answers of tools in recorded simulations. Pure.
 
-All simulations of a domain start from one database, so what one of them read holds in all. A state
-of the database is known by the writes that led to it; two states are the same where the benchmark
-compared both with the state that a task wants, and found them equal to it. A call that nobody
-recorded in the state at hand is a gap: what the real tool would say is not known.
+All simulations of a domain start from one database, so what one of them read applies to all. A
+state of the database is known by the writes that led to it; two states are the same where the
+benchmark compared both with the state that a task requires, and found them equal to it. A call that
+was not recorded in the present state is a gap: the real tool's answer is not known.
 """
 
 import hashlib
@@ -17,9 +17,9 @@ from reviewer.suite.scaffold.calls import inferred_schema
 
 START = "start"
 FIXED = {HANDS_OVER: "Transfer successful", "think": ""}
-"""Tools that answer the same whatever the database holds (sierra-research/tau2-bench, MIT)."""
+"""Tools with a fixed answer, whatever the database contains (sierra-research/tau2-bench, MIT)."""
 PURE = frozenset({"calculate"})
-"""Tools whose answer depends on their arguments alone."""
+"""Tools whose answer depends only on their arguments."""
 
 Key = tuple[str, str]
 """A tool, and the arguments of a call as canonical JSON."""
@@ -30,7 +30,7 @@ Cases = Mapping[Key, Mapping[str, "Act"]]
 
 class Act(NamedTuple):
     """A call of the agent with its answer; `failed` says that the tool refused it. `known` is False
-    where no whole answer is recorded."""
+    where no complete answer is recorded."""
 
     tool: str
     arguments: dict[str, Any]
@@ -40,8 +40,8 @@ class Act(NamedTuple):
 
 
 class Simulation(NamedTuple):
-    """One recorded attempt at a task. `matched` is what the benchmark found when it compared the
-    database at its end with the one that the task wants; None where it did not."""
+    """One recorded attempt at a task. `matched` is the benchmark's result of comparing the database
+    at its end with the required one; None where it did not compare."""
 
     task_id: str
     acts: tuple[Act, ...]
@@ -56,8 +56,8 @@ class Definition(NamedTuple):
 
 
 class Recorded:
-    """The world that simulations of one domain show. `writes` are its tools that write, any other
-    reads; `references` are the calls that tasks want, by the task's id."""
+    """The world shown by simulations of one domain. `writes` are its tools that write, any other
+    reads; `references` are the calls that tasks require, by the task's id."""
 
     def __init__(
         self,
@@ -75,7 +75,8 @@ class Recorded:
         self._calls: dict[str, list[dict[str, Any]]] = {}
         self.simulations = 0
         self.unread = 0
-        """Simulations of which a write has no recorded answer: what came after it is not used."""
+        """Number of simulations with a write whose answer is not recorded: what came after it is
+        not used."""
         for simulation in simulations:
             self.simulations += 1
             self._take(simulation)
@@ -102,8 +103,8 @@ class Recorded:
             self._ends.setdefault(simulation.task_id, []).append((state, simulation.matched))
 
     def _settle(self, references: Mapping[str, Sequence[Action]]) -> None:
-        """Make one of the states that the benchmark found equal to that which a task's reference
-        trajectory leads to, and of those that the same write leads to from equal ones."""
+        """Merge the states that the benchmark found equal to the end state of a task's reference
+        trajectory, and those that the same write leads to from equal ones."""
         joined = True
         while joined:
             joined = False
@@ -131,8 +132,8 @@ class Recorded:
         return state
 
     def end_of(self, actions: Sequence[Action], task_id: str) -> str:
-        """Return the state that the reference trajectory leads to. Raises NoContract for a call of
-        it whose answer nobody recorded, and for simulations that contradict it."""
+        """Return the state that the reference trajectory leads to. Raises NoContract for a call in
+        it whose answer was not recorded, and for simulations that contradict it."""
         state, missing = _walk(actions, self.cases, self.moves, self._writes)
         if missing is not None:
             raise NoContract(
@@ -150,7 +151,7 @@ class Recorded:
         return state
 
     def _known(self) -> tuple[Cases, dict[tuple[str, Key], str]]:
-        """Return the answer of each call in each state ("" for any), where calls that answered
+        """Return the answer of each call in each state ("" for any), where calls that were answered
         differently in one state have none; and the state that each write leads to."""
         met: dict[Key, dict[str, list[Act]]] = {}
         for (key, state), acts in self._answers.items():
@@ -169,7 +170,7 @@ class Recorded:
         return cases, moves
 
     def toolset(self) -> dict[str, Any]:
-        """Return toolset.json: every tool that was offered, called or writes."""
+        """Return toolset.json: every tool that was offered, was called or writes."""
         return {
             "schema": "reviewer/toolset@1",
             "tools": [
@@ -208,7 +209,7 @@ class Recorded:
         ]
         if not match:
             return {"responses": {"unrecorded": "spoil"}}
-        # The first case that fits answers, and one fits calls with more arguments too.
+        # The first matching case answers, and a case also matches calls with further arguments.
         match.sort(key=lambda case: -len(case["arguments"]))
         told: dict[str, Any] = {"responses": {"match": match, "unrecorded": "spoil"}}
         effects = [
@@ -229,7 +230,7 @@ def _walk(
     moves: Mapping[tuple[str, Key], str],
     writes: frozenset[str],
 ) -> tuple[str, Action | None]:
-    """Return the state that calls lead to, and the first of them that nobody recorded."""
+    """Return the state that calls lead to, and the first of them that was not recorded."""
     state = START
     for action in actions:
         if action.tool in FIXED:
@@ -249,7 +250,7 @@ def key_of(tool: str, arguments: Mapping[str, Any]) -> Key:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value with whole numbers as one kind, as the simulator compares them."""
+    """Return a value with numbers in one form, as the simulator compares them."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1 << 53:
         return int(value)
     if isinstance(value, Mapping):

@@ -7,13 +7,13 @@ _ID_SHAPED = re.compile(
     r"(?=[A-Za-z0-9_-]*\d)(?=[A-Za-z0-9_-]*[A-Za-z_])[A-Za-z0-9][A-Za-z0-9_-]{4,}"
 )
 MOST_MESSAGES = 30
-"""Messages of a user after the first: the benchmark's own talks are long, and its limit is 200
-steps."""
+"""Most messages of a user after the first: the benchmark's own conversations are long, and its
+limit is 200 steps."""
 
 
 def spoken_request_of(task: dict[str, Any]) -> str:
-    """Return what an agent may read of what the user wants: the reason, and what the user would
-    tell, else the ticket. Not its instructions, which are orders to the user alone."""
+    """Return the part of the user's request that an agent may read: the reason, and what the user
+    would tell, else the ticket. Not its instructions, which are for the user alone."""
     said = _object(_object(task.get("user_scenario")).get("instructions"))
     parts = [said.get(name) for name in ("reason_for_call", "known_info")]
     texts = [text.strip() for text in parts if isinstance(text, str) and text.strip()]
@@ -24,9 +24,9 @@ def spoken_request_of(task: dict[str, Any]) -> str:
 def user_of(
     task: dict[str, Any], runner: dict[str, Any], hands_over: tuple[str, ...] = ()
 ) -> dict[str, Any] | None:
-    """Return the user of a task as a model plays it, None where the task has no instructions for
-    one. Ids among what is known are facts of their own, so that they can be looked for. A call of
-    one of `hands_over` ends the talk."""
+    """Return the user of a task for a model to play, None where the task has no instructions for
+    one. Ids in the known information become facts of their own, so that they can be searched for. A
+    call of one of `hands_over` ends the conversation."""
     scenario = _object(task.get("user_scenario"))
     instructions = scenario.get("instructions")
     if isinstance(instructions, str):
@@ -63,7 +63,7 @@ def user_of(
 
 
 def instructed(task: dict[str, Any]) -> bool:
-    """Return whether a task has orders for its user that an agent must not read."""
+    """Return whether a task has instructions for its user that an agent must not read."""
     instructions = _object(task.get("user_scenario")).get("instructions")
     if isinstance(instructions, str):
         return bool(instructions.strip())

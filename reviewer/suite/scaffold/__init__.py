@@ -2,8 +2,8 @@
 draft.
 
 `listings`, `openapi` and `python_source` read tools as their owners describe them, and `calls` from
-what an agent called; `contracts` writes three episodes around them, `words` proposes which tools
-read and which write. An answer that is not known is a blank, which a freeze refuses.
+an agent's calls; `contracts` writes three episodes around them, `words` proposes which tools read
+and which write. An unknown answer is a blank, which a freeze refuses.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,9 +15,8 @@ from reviewer.suite.simulator import no_object_schema
 
 
 class FoundTool(NamedTuple):
-    """One tool as a source describes it. `writes` is what the source says of it, None when it says
-    nothing; `answer` is an example of what it answers, MISSING without one; `place` is where it
-    stands."""
+    """One tool as a source describes it. `writes` is the source's statement, None when it makes
+    none; `answer` is an example of its answer, MISSING without one; `place` is where it is."""
 
     name: str
     description: str
@@ -28,7 +27,7 @@ class FoundTool(NamedTuple):
 
 
 class FoundTools(NamedTuple):
-    """The tools of one source, and notes on what of it was not taken over."""
+    """The tools of one source, and notes on what was left out."""
 
     tools: tuple[FoundTool, ...]
     notes: tuple[str, ...] = ()
@@ -50,7 +49,7 @@ def found_tool(
     writes: bool | None = None,
     answer: Any = MISSING,
 ) -> FoundTool:
-    """Return a tool, once its name and its parameters can stand in toolset.json. Raises NoTools."""
+    """Return a tool, if its name and its parameters can be in toolset.json. Raises NoTools."""
     if not isinstance(name, str) or not name:
         raise NoTools(where, "has no name")
     if (reason := name_problem(name)) is not None:
@@ -87,5 +86,5 @@ def pooled(sources: Mapping[str, Iterable[FoundTool]]) -> list[FoundTool]:
 
 
 def place(*path: str | int) -> str:
-    """Return a place in a source, as messages name it."""
+    """Return a place in a source in the form for messages."""
     return json_path(path)

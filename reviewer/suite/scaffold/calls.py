@@ -1,5 +1,5 @@
-"""Tools inferred from what an agent called: names, and what their calls have in common. No value of
-a call or an answer is taken over, since it may be about a person."""
+"""Tools inferred from an agent's calls: names, and what their calls have in common. No value of a
+call or an answer is used, since it may be about a person."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -28,8 +28,8 @@ def tools_of(calls: Iterable[tuple[str, Mapping[str, Any]]]) -> FoundTools:
 
 
 def inferred_schema(given: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the schema that the arguments of these calls agree with: types alone, and required is
-    what every call has."""
+    """Return the schema that the arguments of these calls have in common: only types, and as
+    required what every call has."""
     names = dict.fromkeys(each for arguments in given for each in arguments)
     schema: dict[str, Any] = {
         "type": "object",

@@ -18,7 +18,7 @@ from reviewer.suite.strict_json import sha256_hex
 from reviewer.suite.toolset import Toolset
 
 Sample = Callable[[FoundTool], dict[str, Any]]
-"""Makes plain arguments that a tool takes."""
+"""Makes plausible arguments for a tool."""
 
 PASSES, FAILS, IDLE = "scripted-passes", "scripted-fails", "scripted-does-nothing"
 NOTHING = "nothing"
@@ -26,11 +26,11 @@ DETECTORS = ("email", "card", "iban", "phone", "secret", "ssn", "token", "creden
 
 _STEPS_TO_SPARE = 1
 _ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
-"""An id that no detector takes for a number of a person."""
+"""An id that no detector takes for a person's number."""
 
 
 class Proposal(NamedTuple):
-    """The tools with what is proposed of them: names that read, and names that write."""
+    """The tools with the proposals for them: names that read, and names that write."""
 
     tools: tuple[FoundTool, ...]
     reads: tuple[str, ...]
@@ -76,7 +76,7 @@ class _Cast(NamedTuple):
 
     @property
     def shared(self) -> list[str]:
-        """Return the arguments by which the read looks at what the write wrote."""
+        """Return the arguments by which the read finds what the write wrote."""
         if self.read is None or self.write is None:
             return []
         mine = self.arguments[self.write.name]
@@ -86,7 +86,7 @@ class _Cast(NamedTuple):
 def files_of(
     suite_id: str, proposed: Proposal, sample: Sample, source: Mapping[str, Any], readme: str = ""
 ) -> dict[str, bytes]:
-    """Return path → content of the whole suite, candidates among it."""
+    """Return path → content of the whole suite, including candidates."""
     cast = _cast(proposed, sample)
     episodes = [_golden(cast), _negative(cast), _red_team(cast)]
     files = {
@@ -106,7 +106,7 @@ def files_of(
 
 
 def arguments_in(proposed: Proposal, sample: Sample) -> dict[str, dict[str, Any]]:
-    """Return the arguments that the episodes have for each tool, by its name."""
+    """Return the episodes' arguments for each tool, by its name."""
     return _cast(proposed, sample).arguments
 
 
@@ -119,7 +119,7 @@ def _cast(proposed: Proposal, sample: Sample) -> _Cast:
     arguments = {tool.name: sample(tool) for tool in proposed.tools}
     write = named[proposed.writes[0]] if proposed.writes else None
     wanted = arguments[write.name] if write else {}
-    # A read that takes arguments of the write can look at what was written.
+    # A read with arguments of the write can find what was written.
     fit = sorted(proposed.reads, key=lambda name: -len(arguments[name].keys() & wanted.keys()))
     read = named[fit[0]] if fit else None
     forbidden = proposed.writes or proposed.reads[-1:]
@@ -137,8 +137,8 @@ def _cast(proposed: Proposal, sample: Sample) -> _Cast:
 
 
 def _ids(answer: Any) -> dict[str, str]:
-    """Return the names of things in the example of an answer: requests that name others would be
-    answered about what nobody asked for."""
+    """Return the names of things in the example of an answer: requests that named others would be
+    answered about something else."""
     members = answer if isinstance(answer, dict) else {}
     return {
         name: value
@@ -148,7 +148,7 @@ def _ids(answer: Any) -> dict[str, str]:
 
 
 def _free(tool: FoundTool, name: str) -> bool:
-    """Return whether an argument takes any text."""
+    """Return whether an argument accepts any text."""
     schema = tool.parameters.get("properties", {}).get(name)
     told = schema.keys() - {"description", "title"} if isinstance(schema, dict) else ()
     return isinstance(schema, dict) and schema.get("type") == "string" and set(told) == {"type"}
@@ -197,7 +197,7 @@ def _simulated(tool: FoundTool, writes: bool) -> dict[str, Any]:
 
 
 def _about(cast: _Cast, tool: FoundTool) -> str:
-    """Return what to do with a tool, as a user says it, with every argument."""
+    """Return a user's request to use a tool, with every argument."""
     given = ", ".join(
         f"{name} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
         for name, value in cast.arguments[tool.name].items()

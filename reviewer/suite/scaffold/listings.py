@@ -1,4 +1,4 @@
-"""Tools from the JSON that lists them: an OpenAI tools array, Anthropic's, MCP's `tools/list`."""
+"""Tools from JSON listings: an OpenAI tools array, Anthropic's, MCP's `tools/list`."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ _TOLD = (*_SCHEMAS, "description")
 
 
 def listed(raw: Any) -> Any:
-    """Return the array of tools in a document, None where it is no listing."""
+    """Return the array of tools in a document, None where it is not a listing."""
     if isinstance(raw, dict) and isinstance(raw.get("result"), dict):
         raw = raw["result"]  # a JSON-RPC answer
     if isinstance(raw, dict) and "episode_id" not in raw and "messages" not in raw:
@@ -34,7 +34,7 @@ def _may_be_tool(each: Any) -> bool:
 
 
 def tools_of(raw: list[Any]) -> FoundTools:
-    """Return the tools of an array. Raises NoTools, naming the place."""
+    """Return the tools in an array. Raises NoTools, naming the place."""
     notes: list[str] = []
     tools = []
     for number, each in enumerate(raw):

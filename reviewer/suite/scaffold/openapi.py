@@ -1,8 +1,8 @@
 """Tools from an OpenAPI 3 document: one for each operation.
 
 Members of path, query and body are one object of arguments. A reference is replaced by its target;
-one into another file is refused, and one that leads back to itself takes any value. A document that
-grows too large by that is refused: references to references double with each level.
+one into another file is refused, and a circular one accepts any value. A document that becomes too
+large by that is refused: references to references double with each level.
 """
 
 import re
@@ -143,7 +143,7 @@ class _Document:
         return MISSING
 
     def resolved(self, value: Any, where: str, seen: tuple[str, ...] = ()) -> Any:
-        """Return what a reference points at; any other value as it is."""
+        """Return the target of a reference; any other value unchanged."""
         while isinstance(value, dict) and isinstance(value.get("$ref"), str):
             reference = value["$ref"]
             if reference in seen or len(seen) > _DEEPEST:
@@ -168,7 +168,7 @@ class _Document:
         return value
 
     def inlined(self, schema: Any, where: str, open_: tuple[str, ...] = ()) -> dict[str, Any]:
-        """Return a schema with its references in place; `open_` are those that lead here."""
+        """Return a schema with its references replaced; `open_` are those on the way here."""
         found = self._inlined(schema, where, open_)
         return found if isinstance(found, dict) else {}
 
@@ -200,7 +200,7 @@ class _Document:
     def _joined(
         self, value: dict[str, Any], parts: list[Any], where: str, open_: tuple[str, ...]
     ) -> Any:
-        """Return an object whose members are those of each part of its `allOf`."""
+        """Return an object with the members of each part of its `allOf`."""
         each = [self._inlined(part, where, open_) for part in parts]
         own = {name: part for name, part in value.items() if name != "allOf"}
         rest = self.inlined(own, where, open_)
@@ -240,8 +240,8 @@ class _Arguments:
 
 
 def _plain(schema: Any) -> Any:
-    """Return a schema without what OpenAPI 3.0 has and JSON Schema has not, and without limits that
-    no file of a suite can say."""
+    """Return a schema without members that OpenAPI 3.0 has and JSON Schema has not, and without
+    limits that a file of a suite cannot state."""
     if isinstance(schema, list):
         return [_plain(each) for each in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,5 @@
-"""Tools from a Python module's typed functions, by its syntax tree: nothing of it is imported."""
+"""Tools from a Python module's typed functions, by its syntax tree: none of its code is
+imported."""
 
 import ast
 import json
@@ -9,9 +10,9 @@ from reviewer.suite.errors import shown
 from reviewer.suite.scaffold import FoundTool, FoundTools, NoTools, found_tool
 
 _MARKS = frozenset({"tool", "function_tool", "ai_function", "tool_plain", "beta_tool"})
-"""Names of decorators by which frameworks find their tools."""
+"""Names of decorators by which frameworks mark their tools."""
 _GIVEN = frozenset({"self", "cls", "ctx", "context", "run_context", "config", "tool_context"})
-"""Parameters that a framework fills, and no agent."""
+"""Parameters that a framework fills, not the agent."""
 _SIMPLE: dict[str, dict[str, Any]] = {
     "str": {"type": "string"}, "int": {"type": "integer"}, "float": {"type": "number"},
     "Decimal": {"type": "number"}, "bool": {"type": "boolean"}, "None": {"type": "null"},
@@ -97,7 +98,7 @@ def _tool(where: str, function: _Function, types: "_Types") -> FoundTool:
     properties: dict[str, Any] = {}
     required = []
     for one, default in _parameters(function):
-        assert one.annotation is not None  # `_untyped` asked for it
+        assert one.annotation is not None  # `_untyped` has checked this
         schema = types.schema(one.annotation)
         if one.arg in told:
             schema = {**schema, "description": told[one.arg]}
@@ -114,8 +115,8 @@ def _tool(where: str, function: _Function, types: "_Types") -> FoundTool:
 
 
 class _Types:
-    """The JSON Schemas of annotations, those of the module's own enumerations and records among
-    them. `unknown` has what was asked for and is not known: it takes any value."""
+    """The JSON Schemas of annotations, including the module's own enumerations and records.
+    `unknown` has the annotations without a known schema: they accept any value."""
 
     def __init__(self, tree: ast.Module) -> None:
         self._classes = {one.name: one for one in tree.body if isinstance(one, ast.ClassDef)}
@@ -141,7 +142,7 @@ class _Types:
         return dict(_SIMPLE[name]) if name in _SIMPLE else self._any(node)
 
     def default(self, node: ast.expr) -> Any:
-        """Return a default that JSON can say, else None."""
+        """Return a default that JSON can represent, else None."""
         owner = self._classes.get(_mark(node.value)) if isinstance(node, ast.Attribute) else None
         if owner is not None and isinstance(node, ast.Attribute):
             return _members(owner).get(node.attr)
@@ -201,7 +202,7 @@ class _Types:
 
 
 def _members(node: ast.ClassDef) -> dict[str, Any]:
-    """Return the values of an enumeration that JSON can say."""
+    """Return the values of an enumeration that JSON can represent."""
     return {
         one.targets[0].id: value
         for one in node.body
