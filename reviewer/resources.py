@@ -4,7 +4,7 @@ from pathlib import Path
 
 
 def data_folder(name: str) -> Path:
-    """The shipped `suites` or `store` folder. Raises FileNotFoundError without it."""
+    """Return the shipped `suites` or `store` folder. Raises FileNotFoundError without it."""
     package = Path(__file__).resolve().parent
     for place in (package / "_data" / name, package.parent / name):
         if place.is_dir():

@@ -1,17 +1,17 @@
-"""The journal that decisions refer to: whether those of a folder can be of one history, and the
+"""The journal that decisions are bound to: whether those of a folder can be of one history, and the
 witness of its heads.
 
-History: each decision contains the position of its store's journal, and names that journal. Within
-one journal numbers and positions rise together: signing adds an entry, so no later decision is at
-the position of an earlier one, or below it. Where they do not, an older copy of the store was
-restored, or copies of it were signed on side by side. A statement of loss explains only what it
-names.
+History: each decision binds the position of its store's journal, and names that journal. Within one
+journal numbers and positions rise together: signing adds an entry, so no later decision is at the
+position of an earlier one, or below it. Where they do not, an older copy of the store was restored,
+or copies of it were signed on side by side. A statement of loss explains what it names, and nothing
+else.
 
-The witness is a file that is kept separately from the store: one line, in RFC 8785 bytes, for each
+The witness is a file that is kept apart from the store: one line, in RFC 8785 bytes, for each
 decision, break-glass record and statement of loss: the journal, the entry that records it, that
-entry's hash, and the payload that was signed. Each line names the previous line of the same journal
+entry's hash, and the payload that was signed. Each line names the one before it of the same journal
 by its sha256, so that lines of several stores may be in one file in any order, and none can be
-removed from the middle. A file in version control on a protected branch then knows of entries that
+taken out of the middle. A file in version control on a protected branch then knows of entries that
 a restored store no longer has, even where every signed file is gone with them.
 """
 
@@ -51,7 +51,7 @@ class FiledDecision(Protocol):
 
 
 class _PlacedDecision(NamedTuple):
-    """Return the name of the journal on which a decision was made; None where it names none."""
+    """One decision with the position of its journal."""
 
     seq: int
     number: int
@@ -60,15 +60,14 @@ class _PlacedDecision(NamedTuple):
 
 
 def journal_of(statement: Statement) -> str | None:
-    """Return faults for falling positions and for forks, by journal."""
+    """Return the journal that a decision was made on, as it names it; None where it names none."""
     evidence = statement.predicate.evidence
     found = _JOURNAL.fullmatch(evidence.uri) if evidence is not None else None
     return found[1] if found else None
 
 
 def history_faults(filed: Iterable[FiledDecision], losses: Sequence[JournalLoss]) -> list[str]:
-    """Compare each decision with the highest before it; with all of them where a part of the
-    journal was lost."""
+    """Return faults for positions that fall and for forks, by journal."""
     journals: dict[str, list[_PlacedDecision]] = {}
     for one in filed:
         predicate, journal = one.statement.predicate, journal_of(one.statement)
@@ -87,7 +86,8 @@ def history_faults(filed: Iterable[FiledDecision], losses: Sequence[JournalLoss]
 
 
 def _falls(placed: list[_PlacedDecision], losses: list[JournalLoss]) -> list[str]:
-    """Return whether a statement says that `before` was lost, and `after` was signed after it."""
+    """Compare each decision with the highest before it; with all of them where a part of the
+    journal was lost."""
     faults = []
     if not losses:
         pairs = list(pairwise(placed))
@@ -119,7 +119,7 @@ def _falls(placed: list[_PlacedDecision], losses: list[JournalLoss]) -> list[str
 
 
 def _explained(before: _PlacedDecision, after: _PlacedDecision, losses: list[JournalLoss]) -> bool:
-    """Return faults for two decisions of one agent and environment that follow the same one."""
+    """Return whether a statement says that `before` was lost, and `after` was signed behind it."""
     for loss in losses:
         lost = {each.digest.sha256 for each in loss.decisions}
         behind = after.one.digest not in lost and after.seq > loss.kept.seq
@@ -155,7 +155,7 @@ Kind = Literal["decision", "break-glass", "loss", "head"]
 
 class Line(Part, frozen=True):
     """One head. `signed` is the payload (sha256) of what was signed, null for a head that was only
-    recorded; `seq` and `head` are of its journal entry."""
+    written down; `seq` and `head` are of the journal entry that tells of it."""
 
     schema_: Literal["reviewer/witness@1"] = field(name="schema")
     journal: Text
@@ -167,7 +167,7 @@ class Line(Part, frozen=True):
 
 
 class WitnessLine(NamedTuple):
-    """A line with its own digest, which the next line of its journal names."""
+    """A line with its own digest, which the next one of its journal names."""
 
     line: Line
     digest: str
@@ -190,8 +190,8 @@ def line_bytes(
 
 
 def read_witness(data: bytes) -> list[WitnessLine]:
-    """Read every line, once: a merge of two branches may leave a line twice. AttestError names the
-    first line that is invalid, or that does not follow the previous line of its journal."""
+    """Read every line, once: a merge of two branches may leave one twice. AttestError names the
+    first line that is invalid, or that does not follow the one before it of its journal."""
     if len(data) > MAX_BYTES:
         raise StatementError(f"witness: {len(data)} bytes is too large")
     found: dict[str, WitnessLine] = {}
@@ -227,9 +227,9 @@ def of_journal(lines: Iterable[WitnessLine], journal: str) -> list[WitnessLine]:
 
 
 def excused(lines: Sequence[WitnessLine], losses: dict[str, int]) -> set[str]:
-    """Return the digests of lines of one journal that a statement of loss covers: those before its
-    own line, of entries after the one that was kept. `losses` are the trusted statements: payload
-    (sha256) → the entry from which the journal continues."""
+    """Return the digests of lines of one journal that a statement of loss speaks of: those before
+    its own line, of entries beyond the one that was kept. `losses` are the statements that can be
+    believed: payload (sha256) → the entry from which the journal goes on."""
     gone: set[str] = set()
     for at, one in enumerate(lines):
         kept = losses.get(one.line.signed or "") if one.line.kind == "loss" else None
@@ -246,9 +246,8 @@ def witness_faults(
     losses: dict[str, JournalLoss],
 ) -> list[str]:
     """Return where a folder contradicts a witness: the decision in force was never seen, something
-    that was seen is missing, or a decision was signed on a journal that had already been longer.
-    `signed` are the payloads of everything in the folder, `losses` its statements of loss by
-    payload."""
+    that was seen is missing, or a decision was signed on a journal that had been further. `signed`
+    are the payloads of everything in the folder, `losses` its statements of loss by payload."""
     journal = journal_of(chosen.statement)
     if journal is None:
         return [f"{chosen.name} names no journal, so no witness can confirm it"]

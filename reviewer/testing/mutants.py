@@ -188,7 +188,7 @@ class Mutator:
         return name, value
 
     def _place(self, value: Any) -> tuple[Any, Any]:
-        """A member or element somewhere in a value: what holds it, and its name there."""
+        """Choose a member or element somewhere in a value: return its container and its key."""
         holder, key = None, None
         while isinstance(value, dict | list) and value:
             if holder is not None and self.dice.random() < 0.15:

@@ -452,7 +452,7 @@ def event_seq(event: object, position: int) -> int:
 
 
 def redactor_of(rules: "RedactionRules") -> Redactor:
-    """The redactor of these rules, whatever their order: made once, for making one takes longer
+    """Return the redactor of these rules, in any order. It is made once: making one takes longer
     than judging a small file."""
     return _redactor(
         Rules(

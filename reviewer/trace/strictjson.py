@@ -44,7 +44,7 @@ def _codec() -> tuple[Callable[[bytes], Any], Callable[[Any], bytes]]:
 
 @lru_cache(1)
 def _searches() -> tuple[Any, Any]:
-    """Searches for a run of 300 digits, and for what may overflow."""
+    """Return searches for a run of 300 digits, and for numbers that may overflow."""
     import re2  # 15 ms, which reading a file that people wrote need not take
 
     latin1 = re2.Options()

@@ -82,7 +82,7 @@ def check_same(first: Listing, last: Listing) -> None:
 
 
 def first_difference(wanted: Any, found: Any, place: Path = ()) -> Path | None:
-    """checked above"""
+    """Return the path of the first place where two JSON values differ, None where none does."""
     if isinstance(wanted, dict) and isinstance(found, dict):
         for name in sorted(wanted.keys() | found.keys()):
             if name not in wanted or name not in found:
