@@ -45,6 +45,13 @@ def test_an_agent_whose_manifest_states_a_change_is_another(full: Door) -> None:
     assert again(full, config={"temperature": 0.5})["recommendation"] == "promote"
 
 
+def test_a_number_that_is_zero_is_a_statement() -> None:
+    """0 equals False, and False says no more than a member that is left out."""
+    runner = {"kind": "python", "entry": "agent:answer"}
+    assert acting({"runner": {**runner, "depth": 0}}) != acting({"runner": runner})
+    assert acting({"runner": {**runner, "network": False}}) == acting({"runner": runner})
+
+
 def test_manifests_that_say_nothing_name_no_agent(full: Door) -> None:
     failed = {"schema": "reviewer/candidate@1", "candidate_id": "first", "agent": "shop"}
     (full.suite / "candidates" / "first.json").write_text(json.dumps(failed))

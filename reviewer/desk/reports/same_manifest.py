@@ -21,7 +21,6 @@ _PLACES = frozenset({"path", "script", "version"})
 """Members that say where a file is, or what it is called, whose digest is beside them."""
 _ACCESS = frozenset({"api_key_env", "requests_per_minute"})
 """Members of a runner that say by which key, and how fast, the same model is asked."""
-_SILENT: tuple[Any, ...] = (None, "", [], {}, False)
 _USUAL = {"transport": "stdio"}
 """Values that say no more than a member that is left out."""
 _SAYING = frozenset({"model", "prompts", "config", "runner"})
@@ -95,11 +94,11 @@ def acting(manifest: Mapping[str, Any]) -> dict[str, Any]:
         found["runner"] = {
             name: part
             for name, part in runner.items()
-            if name not in _ACCESS and part not in _SILENT and part != _USUAL.get(name)
+            if name not in _ACCESS and not _silent(part) and part != _USUAL.get(name)
         }
         for name in ("agent", "version"):
             found.pop(name, None)
-    return {name: part for name, part in found.items() if part not in _SILENT}
+    return {name: part for name, part in found.items() if not _silent(part)}
 
 
 _OF_A_SUITE = frozenset({"agent", "version", "tools", "runner"})
@@ -115,6 +114,12 @@ def said_of_agent(manifest: Mapping[str, Any]) -> dict[str, Any]:
     runner = found.get("runner", {})
     said = {name: part for name, part in found.items() if name not in _OF_A_SUITE}
     return {**said, "runner": runner} if runner.get("kind") in _MODELS else said
+
+
+def _silent(part: Any) -> bool:
+    """Return whether a member says no more than one that is left out. A number says something,
+    also 0, which equals False."""
+    return part is False or part in (None, "", [], {})
 
 
 def _placeless(part: Any) -> Any:
