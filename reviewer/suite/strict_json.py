@@ -156,8 +156,9 @@ def sha256_hex(data: bytes) -> str:
 
 
 def canonical_bytes(value: Any, file: str = "value") -> bytes:
-    """RFC 8785 bytes of a JSON value. ContractError for what has none (NaN, integers beyond
-    2^53-1, lone surrogates, members whose names are not strings, endless nesting)."""
+    """Return the RFC 8785 bytes of a JSON value. ContractError for a value that has none (NaN,
+    integers beyond 2^53-1, lone surrogates, members whose names are not strings, endless
+    nesting)."""
     try:
         return rfc8785.dumps(value)
     except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
@@ -167,7 +168,7 @@ def canonical_bytes(value: Any, file: str = "value") -> bytes:
 
 
 def start_state_digest(initial_state: Mapping[str, Any]) -> str:
-    """`sha256:<hex>` of the state an attempt must start from."""
+    """Return `sha256:<hex>` of the state that an attempt must start from."""
     return "sha256:" + sha256_hex(canonical_bytes(dict(initial_state), "initial_state"))
 
 

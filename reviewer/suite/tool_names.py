@@ -132,7 +132,8 @@ class ToolNames:
         return hash(self.listed)
 
     def akin(self, names: Set[str]) -> dict[str, Kin]:
-        """Those of `names` that are not listed and have kin, or can be compared with none."""
+        """Return those of `names` that are not listed and have kin, or can be compared with
+        none."""
         found = {}
         for name in names - self._strangers:
             kin = self.kin(name)

@@ -22,12 +22,13 @@ _ENTITIES = 3
 
 
 def wording(text: str) -> str:
-    """Text as wording is compared: case folded, each run of whitespace one space."""
+    """Return a text in the form in which wording is compared: case folded, each run of whitespace
+    one space."""
     return " ".join(text.casefold().split())
 
 
 def unhidden(text: str) -> str:
-    """Text with its entities and forms read and its invisible characters left out."""
+    """Return a text with its entities and forms resolved and its invisible characters left out."""
     if text.isascii() and "&" not in text and text.isprintable():
         return text
     for _ in range(_ENTITIES):
@@ -41,7 +42,7 @@ def unhidden(text: str) -> str:
 
 
 def seen_through(text: str) -> str:
-    """Text as a person sees it: `unhidden`, without the marks of Markdown and HTML."""
+    """Return a text as a person sees it: `unhidden`, without the marks of Markdown and HTML."""
     text = unhidden(text)
     if not _MARKED.search(text):
         return text

@@ -63,7 +63,7 @@ class Mutator:
         self.dice = random.Random(seed)
 
     def mutant(self, raw: bytes) -> tuple[str, bytes]:
-        """(operator, what became of the file)."""
+        """Return (operator, the changed file)."""
         if raw.startswith(b"PK\x03\x04") and self.dice.random() < 0.8:
             return self._archive(raw)
         if self.dice.random() < 0.3:
@@ -129,7 +129,7 @@ class Mutator:
         return name, b"\n".join(lines)
 
     def _value(self, value: Any) -> tuple[str, bytes]:
-        """One to three places of a value changed; what was written raw is put in last."""
+        """Change one to three places of a value; raw texts are inserted last."""
         raws: list[str] = []
         name = "structure"
         for _ in range(self.dice.choice((1, 1, 1, 2, 3))):
@@ -201,7 +201,7 @@ class Mutator:
     # archives
 
     def _archive(self, raw: bytes) -> tuple[str, bytes]:
-        """One entry changed, dropped, renamed or written twice, and all packed again."""
+        """Change, drop, rename or repeat one entry, and pack all entries again."""
         try:
             with zipfile.ZipFile(io.BytesIO(raw)) as packed:
                 entries = [(info.filename, packed.read(info)) for info in packed.infolist()]

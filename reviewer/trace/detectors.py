@@ -191,7 +191,8 @@ def _cards(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _cards_among(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Card numbers among groups of digits; digits after one (`… 1111 123`) are not part of it."""
+    """Yield card numbers among groups of digits; digits after one (`… 1111 123`) are not part of
+    it."""
     groups = [group.span() for group in re.compile("[0-9]+").finditer(text, start, end)]
     first = 0
     while first < len(groups):
@@ -321,8 +322,8 @@ def spans(text: str, detectors: tuple[str, ...]) -> list[Span]:
 
 
 def _found(text: str, finders: dict[str, Finder]) -> Iterator[tuple[str, int, int]]:
-    """(kind, start, end) of what the detectors find. A long text is searched where the byte pattern
-    of one matches, with so much around it that nothing found touches an edge."""
+    """Yield (kind, start, end) for what the detectors find. A long text is searched only where a
+    detector's byte pattern matches, with enough text around it that no match touches an edge."""
     if len(text) <= 2 * _PART:
         may = may_hold(text)
         for kind, finder in finders.items():

@@ -57,7 +57,7 @@ class FoldedText(NamedTuple):
 
 
 def fold(text: str) -> FoldedText:
-    """Invisible characters dropped, full-width forms spelled in ASCII."""
+    """Return a text without its invisible characters, with full-width forms spelled in ASCII."""
     if text.isascii():
         return FoldedText(text, None)
     # Character by character only where there is something to do: a long text takes its time.
@@ -105,8 +105,8 @@ _UNSEEN = f"[{INVISIBLE}\u200d\ufe00-\ufe0f]"
 
 @lru_cache(maxsize=1)
 def characters() -> dict[int, str]:
-    """Characters outside ASCII that show an ASCII one: digits of every alphabet, and the letters
-    and digits of mathematics."""
+    """Return the characters outside ASCII that show an ASCII one: digits of every alphabet, and the
+    letters and digits of mathematics."""
     found: dict[int, str] = {}
     for code in (*range(0x1D400, 0x1D800), *range(0xFF01, 0xFF5F)):
         plain = unicodedata.normalize("NFKC", chr(code))

@@ -93,7 +93,8 @@ def _bytes_of(codes: list[int]) -> str:
 
 
 def _shown_otherwise() -> str:
-    """Digits and letters of other alphabets where they may be part of an identifier."""
+    """Return a pattern of digits and letters of other alphabets where they may be part of an
+    identifier."""
     known = characters()
     digits = _bytes_of([code for code, shown in known.items() if shown.isdigit()])
     letters = _bytes_of(
@@ -437,7 +438,7 @@ def _member(name: str) -> str:
 
 
 def _repeated(struct: type[msgspec.Struct], depth: int) -> str:
-    """Two members of one name in one object, whatever is between them."""
+    """Return a pattern of two members with one name in one object, whatever is between them."""
     between = _balanced(depth)
     names = (_member(field.encode_name) for field in msgspec.structs.fields(struct))
     return "(?:" + "|".join(f"{name}{between}{name}" for name in names) + ")"

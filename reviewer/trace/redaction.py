@@ -95,7 +95,7 @@ class Walker:
     def findings(
         self, value: object, path: str = "", depth: int = 0, nested: int = NESTED
     ) -> Iterator[Hit]:
-        """Hits of a value that is at `path`."""
+        """Yield the hits of a value that is at `path`."""
         if isinstance(value, str):
             if len(value) >= SHORTEST and not self._clean_text(value):
                 yield from self._text_findings(value, path, depth, nested)
@@ -116,7 +116,7 @@ class Walker:
     def member_findings(
         self, name: str, value: object, path: str = "", depth: int = 0, nested: int = NESTED
     ) -> Iterator[Hit]:
-        """Hits of one member of the object at `path`: its name, and its value."""
+        """Yield the hits of one member of the object at `path`: in its name, and in its value."""
         known = self._name(name)
         place = member(path, known.shown)
         for kind, form in known.hits:
@@ -362,11 +362,11 @@ class Redactor:
         return list(self._judging.exact.findings(value, root))
 
     def findings_in_record(self, record: object) -> list[tuple[Hit, int | None]]:
-        """Hits of a whole trace record, each with the seq of its event.
+        """Return the hits of a whole trace record, each with the seq of its event.
 
         Paths are those of finding codes: within an event's arguments relative to them, the final
-        message as `message`, everything else by its field (`observation.a`, `final_state`).
-        Hits by key come first, then by path, so that two writers of one record agree.
+        message as `message`, everything else by its field (`observation.a`, `final_state`). Hits by
+        key come first, then by path, so that two writers of one record agree.
         """
         walker = self._judging.of(record)
         if walker.clean(record):
@@ -409,7 +409,7 @@ class Redactor:
         return any(True for _ in self._masking.of(value).findings(value))
 
     def masked(self, text: str) -> str:
-        """Free text (a path, an error message, a member name) without identifiers."""
+        """Return free text (a path, an error message, a member name) without identifiers."""
         shown: str = self._masking.stepping.mask(text)
         return shown
 

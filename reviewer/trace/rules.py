@@ -80,9 +80,9 @@ _PLACEHOLDER = late(
 
 
 def sensitive_names(rules: Rules) -> dict[str, str]:
-    """Folded name -> the name to print, of every member that must not carry a value.
+    """Return folded name → printed name, of every member that must not carry a value.
 
-    The printed name is inside `[REDACTED:…]`, so it keeps to what a placeholder may hold.
+    The printed name is used inside `[REDACTED:…]`, so it contains only what a placeholder may.
     """
 
     def folded(names: Iterable[str]) -> dict[str, str]:

@@ -284,7 +284,7 @@ def _shape(
 
 
 def _values(value: Any, path: str, seq: int | None, redactor: Redactor) -> Iterator[Problem]:
-    """Numbers that are not finite and names that are repeated, anywhere."""
+    """Yield problems for numbers that are not finite and names that are repeated, anywhere."""
     if isinstance(value, float):
         if not math.isfinite(value):
             yield _problem("not_finite", path, seq, "NaN, infinite or beyond a double")
