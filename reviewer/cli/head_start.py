@@ -24,7 +24,7 @@ MISSING: Any = object()
 
 
 class Said(NamedTuple):
-    """One message of the second process: a question, begun or (`done`) answered."""
+    """One message of the second process: a question, started or (`done`) answered."""
 
     question: tuple[str, tuple[Any, ...]]
     done: bool = False

@@ -43,7 +43,7 @@ _RAN = (
     " JOIN ran r ON r.id = t.ran WHERE t.first >= ? AND t.first < ? ORDER BY t.first"
 )
 Part = Literal["verdicts", "findings", "chunks", "ran"]
-"""What a store keeps of a trace in tables besides its row."""
+"""The rows that a store has of a trace besides its row in `trace`."""
 EVERY_PART: frozenset[Part] = frozenset(("verdicts", "findings", "chunks", "ran"))
 RecordTable = Literal[
     "label",

@@ -61,7 +61,7 @@ def source_by_id(connection: sqlite3.Connection, source: int) -> SourceRow | Non
 
 
 def size_known(connection: sqlite3.Connection, size: int) -> bool:
-    """Return whether a file of exactly this size was imported, or its import begun: it may be the
+    """Return whether a file of exactly this size was imported, or its import started: it may be the
     same file."""
     row = connection.execute("SELECT 1 FROM source WHERE size=? LIMIT 1", (size,)).fetchone()
     return row is not None

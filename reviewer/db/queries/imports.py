@@ -249,7 +249,7 @@ def source_paths(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def source_sizes(connection: sqlite3.Connection) -> frozenset[int]:
-    """Return the sizes of all files whose import was completed or begun."""
+    """Return the sizes of all files whose import was completed or started."""
     return frozenset(n for (n,) in connection.execute("SELECT DISTINCT size FROM source"))
 
 

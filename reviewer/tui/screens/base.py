@@ -281,7 +281,7 @@ class DeskScreen(Asking[None]):
             self.head(self._top)
 
     def run_begun(self, view: "RunView", *, asked: bool) -> None:
-        """Report that a run has begun; `asked`: the reader has just ordered it here."""
+        """Report that a run has started; `asked`: the reader has just ordered it here."""
         shows = f"{key_of('screen.runs')} shows it"
         self.tell(visible_line(f"run {view.number} of {view.candidate_id} has started: {shows}"))
 

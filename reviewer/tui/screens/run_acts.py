@@ -55,7 +55,7 @@ class RunActs:
         self._screen.app.push_screen(ImportScreen(), self.importing)
 
     def importing(self, view: "ImportView | None") -> None:
-        """Say that an import has begun."""
+        """Say that an import has started."""
         if view is not None:
             self._screen.say(f"the import has started: {key_of('screen.runs')} shows it")
 

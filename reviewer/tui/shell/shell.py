@@ -31,7 +31,7 @@ class Here(Protocol):
         """Show a refusal by the desk."""
 
     def run_begun(self, view: "RunView", *, asked: bool) -> None:
-        """Report that a run has begun; `asked`: the reader ordered it here."""
+        """Report that a run has started; `asked`: the reader ordered it here."""
 
     def run_ended(self, view: "RunView", text: str, style: str) -> None:
         """Report that a run has ended; `text` says how, and is safe."""

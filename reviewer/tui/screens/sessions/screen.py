@@ -145,7 +145,7 @@ class SessionsScreen(DeskScreen):
 
     @property
     def views(self) -> list[ImportView]:
-        """Imports that were begun here, the newest first."""
+        """Return the imports that were started here, the newest first."""
         return [view for view in self.shell.importing.views if view.number in self._begun]
 
     def _draw(self) -> None:

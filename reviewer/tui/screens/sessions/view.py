@@ -124,7 +124,7 @@ def about_lines(row: Row, width: int) -> list[Line]:
 
 
 def result_lines(views: "Sequence[ImportView]", width: int) -> list[Line]:
-    """Return the result for each session of imports begun here, refusals first."""
+    """Return the result for each session of imports started here, refusals first."""
     lines: list[Line] = []
     for view in views:
         if view.state in IMPORTING:
