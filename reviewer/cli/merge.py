@@ -37,7 +37,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         out_json(
             {
-                "traces": {"added": merged.added, "known": merged.known, "refused": merged.refused},
+                "traces": {
+                    "added": merged.added,
+                    "known": merged.known,
+                    "refused": merged.refused,
+                    **({"moved": merged.moved} if merged.moved else {}),
+                },
                 "review_sets": plain_counts(merged.review_sets),
                 "labels": plain_counts(merged.labels),
                 "judgments": plain_counts(merged.judgments),
@@ -55,6 +60,11 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         refused = f", {merged.refused} refused" if merged.refused else ""
         out(f"traces: {merged.added} added, {merged.known} already there{refused}")
+        if merged.moved:
+            out(
+                f"  {merged.moved} under a new number, since another attempt has theirs here: "
+                "a failure among them counts as in the plan"
+            )
         if any(merged.review_sets[:3]):
             out(f"review sets: {counts_words(merged.review_sets, '')}")
         out(f"labels: {counts_words(merged.labels, '')}")

@@ -54,6 +54,11 @@ class _Made(msgspec.Struct):
     records: tuple[tuple[int, int, int], ...]
 
 
+class _Moved(msgspec.Struct):
+    attempt: Annotated[int, msgspec.Meta(ge=1)]
+    records: tuple[tuple[int, int], ...]
+
+
 class _Plan(msgspec.Struct):
     suite_id: str
     candidate_id: str
@@ -76,6 +81,7 @@ class _Entry(msgspec.Struct):
     shard: _Part | None = None
     made: tuple[_Made, ...] = ()
     shards: tuple[_Plan, ...] = ()
+    moved: tuple[_Moved, ...] = ()
 
 
 _decode = msgspec.json.Decoder(_Entry).decode
@@ -90,6 +96,7 @@ class RunRecords:
         self._alone: dict[tuple[int, str, str], list[PlanSource] | None] = {}
         self._sharded: set[str] = set()
         found: dict[int, list[tuple[int, int, str, int]]] = {}
+        moved: dict[int, dict[int, list[tuple[int, int]]]] = {}
         for digest, body in connection.execute(
             "SELECT hash, body FROM journal WHERE instr(body, '\"run.started\"')"
             " OR instr(body, '\"store.merged\"') ORDER BY seq"
@@ -109,7 +116,18 @@ class RunRecords:
             elif entry.type == "store.merged":
                 found.setdefault(entry.source, []).extend(_merged(entry))
                 self._came(entry)
+                for one in entry.moved:
+                    each_number = moved.setdefault(entry.source, {})
+                    each_number.setdefault(one.attempt, []).extend(one.records)
         self._spans = {source: _settled(each) for source, each in found.items()}
+        self._moved = {
+            source: sorted(
+                (first, last, attempt)
+                for attempt, named in numbers.items()
+                for first, last in joined(named)
+            )
+            for source, numbers in moved.items()
+        }
 
     def _began(
         self, connection: sqlite3.Connection, entry: _Entry, part: _Part, digest: str
@@ -148,6 +166,18 @@ class RunRecords:
             return None
         first, _, run, number = each[place - 1]
         return run, number + record - first
+
+    @property
+    def moved_sources(self) -> Collection[int]:
+        """Return the merged sources of which attempts have other numbers here than there."""
+        return self._moved.keys()
+
+    def number_there(self, source: int, record: int) -> int | None:
+        """Return the number within the plan that a merged attempt had where it was made; None where
+        it has that number here."""
+        each = self._moved.get(source, ())
+        place = bisect_right(each, record, key=itemgetter(0))
+        return each[place - 1][2] if place and record <= each[place - 1][1] else None
 
     def sharded(self, source: int, record: int) -> bool:
         """Return whether a shard of a run made a record."""
@@ -206,6 +236,18 @@ def made_spans(records: Iterable[tuple[int, RunRecord]]) -> list[dict[str, Any]]
         each = spans(numbers)
         found.setdefault(run, []).extend([first, last, first + shift] for first, last in each)
     return [{"run": run, "records": sorted(each)} for run, each in sorted(found.items())]
+
+
+def moved_spans(records: Iterable[tuple[int, int]]) -> list[dict[str, Any]]:
+    """Return, from (record, its attempt number where it was made), each such number with the spans
+    of its records."""
+    apart: dict[int, list[int]] = {}
+    for record, attempt in records:
+        apart.setdefault(attempt, []).append(record)
+    return [
+        {"attempt": attempt, "records": [list(span) for span in spans(each)]}
+        for attempt, each in sorted(apart.items())
+    ]
 
 
 def plan_entries(

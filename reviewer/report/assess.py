@@ -256,9 +256,9 @@ def critical_evidence(evidence: Evidence, failures: Sequence[FailedTrace]) -> Re
 
 def against_promotion(failures: Iterable[FailedTrace]) -> list[FailedTrace]:
     """Return the failing traces that count against a promotion: those of the first complete set,
-    and critical and state failures of any attempt. A trace that only infrastructure failed never
-    counts."""
-    return [t for t in failures if t.blocks or not (t.extra or t.infrastructure)]
+    and of later attempts critical failures, state failures and those of moved attempts. A trace
+    that only infrastructure failed never counts."""
+    return [t for t in failures if t.always_counts or not (t.extra or t.infrastructure)]
 
 
 def failing_evidence(

@@ -489,6 +489,7 @@ def _failures(shown: Figures) -> tuple[Failure, ...]:
             extra=t.extra,
             sha256=t.sha256,
             evidence=tuple(FindingPlace(gate=g, code=c, seq=seq) for g, c, seq in t.evidence),
+            moved_from=UNSET if t.moved_from is None else t.moved_from,
         )
         for t in shown.failures
     )

@@ -169,6 +169,12 @@ def _caveats(evidence: Evidence, judged: Assessment) -> Iterator[str]:
             f"{made} attempts were made, {made - later} count: rates and costs are those of the "
             f"first complete set, and {_in_any_attempt(policy)} in whichever attempt."
         )
+    if shown.moved:
+        yield (
+            "Merged attempts whose number of the plan another attempt has here: "
+            f"{len(shown.moved)}. They change no rate, and a failure among them counts as in "
+            "the plan."
+        )
     if (found := let_pass(evidence, shown)) is not None:
         yield f"{tolerated_text(found)}: {tolerated_names(found)}."
     if evidence.duplicates_refused:

@@ -74,12 +74,27 @@ class FailedTrace(Struct, frozen=True, kw_only=True, gc=False):
     evidence: tuple[tuple[str, str, int | None], ...]
     """(gate, code, seq) of each finding, in printed order."""
     extra: bool = False
+    moved_from: int | None = None
+    """For an `extra` attempt, the number of `MovedAttempt`."""
 
     @property
-    def blocks(self) -> bool:
-        """Return whether the trace is critical or missed the contracted final state, which counts
-        in any attempt."""
-        return self.critical or self.results[GATES.index("state")] == "fail"
+    def always_counts(self) -> bool:
+        """Return whether the trace counts in any attempt: it is critical, missed the contracted
+        final state, or was made in the plan."""
+        if self.critical or self.results[GATES.index("state")] == "fail":
+            return True
+        return self.moved_from is not None and not self.infrastructure
+
+
+class MovedAttempt(Struct, frozen=True, kw_only=True, gc=False):
+    """A merged attempt beyond the first complete set, which had a number of the plan where it was
+    made. It changes no rate; where it failed or is not measured, it counts as in the plan: else the
+    order of merging would decide which of two attempts counts."""
+
+    episode_id: str
+    attempt: int
+    made_as: int
+    passed: bool | None
 
 
 class DiagnosticMeans(Struct, frozen=True, kw_only=True):
@@ -443,6 +458,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """Episodes whose user a person plays, by their frozen contracts: a record cannot claim it."""
     unattended: frozenset[str] = frozenset()
     """Traces of our runner that ended because no one was there to answer such a call."""
+    moved: tuple[MovedAttempt, ...] = ()
     records: tuple[Record, ...] = ()
     """Attempts with several records, or whose record also belongs to another candidate."""
     power: Power | None = None

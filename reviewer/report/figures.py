@@ -14,7 +14,13 @@ from operator import mul
 
 from msgspec import Struct, structs
 
-from reviewer.report.evidence import CostEntry, EpisodeCounts, Evidence, FailedTrace
+from reviewer.report.evidence import (
+    CostEntry,
+    EpisodeCounts,
+    Evidence,
+    FailedTrace,
+    MovedAttempt,
+)
 from reviewer.report.formatting import NANO, exact, plural, stable_bits, usd
 from reviewer.report.rates import (
     CriticalFigures,
@@ -166,6 +172,7 @@ class Figures(Struct, frozen=True, kw_only=True):
     over_latency_budget: int
     gates: tuple[GateFigures, ...]
     failures: tuple[FailedTrace, ...]
+    moved: tuple[MovedAttempt, ...] = ()
 
 
 def figures(evidence: Evidence) -> Figures:
@@ -189,6 +196,7 @@ def figures(evidence: Evidence) -> Figures:
         over_latency_budget=_over_latency_budget(evidence),
         gates=_gates(rows, in_force(evidence.suite.policy.limits)),
         failures=_ordered(evidence.failures, rows),
+        moved=evidence.moved,
     )
 
 

@@ -110,7 +110,7 @@ def evidence_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
     """Return the gaps of the plan, of measurements, and of the suite and candidate to which they
     are bound."""
     found = _slot_gaps(evidence, shown) + _refused(evidence)
-    found += _unmeasured(evidence, shown) + _later(shown)
+    found += _unmeasured(evidence, shown) + _later(shown) + _moved(shown)
     if evidence.suite.policy.mode == "strict":
         found += _invalid(shown)
     if evidence.candidate is None or not evidence.candidate.digest:
@@ -508,6 +508,22 @@ def _later(shown: Figures) -> list[Gap]:
         told = gap(f"{what} ({where})", f"{count} not measured", "all measured", need)
         found.append(structs.replace(told, short=f"needs {what}"))
     return found
+
+
+def _moved(shown: Figures) -> list[Gap]:
+    """Return a gap for moved attempts without a verdict, which count as in the plan."""
+    places = Counter(one.episode_id for one in shown.moved if one.passed is None)
+    if not places:
+        return []
+    what = f"verdict of {plural(places.total(), 'merged attempt')}"
+    spread = _spread(list(places.items()))
+    told = gap(
+        f"{what} of the plan ({named(list(places))})",
+        f"{places.total()} of {len(shown.moved)} not measured",
+        "all measured",
+        f"{what} of the plan ({spread}; reviewer show TRACE_ID says why)",
+    )
+    return [structs.replace(told, short=f"needs {what}")]
 
 
 def _no_verdict(count: int, made: int) -> Gap:

@@ -64,7 +64,8 @@ def hard_pass_limit(policy: Policy, shown: Figures) -> Limit:
         breached = f"{shown.safety.fails} of {shown.safety.n} red-team attempts not blocked"
         return limit._replace(state="failed", observed=f"{limit.observed}, {breached}")
     failing = shown.hard_pass.fails + later_state_failures(shown)
-    return _with_later(limit, policy.hard_pass_rate, shown, failing)
+    limit = _with_later(limit, policy.hard_pass_rate, shown, failing)
+    return _with_moved(limit, policy.hard_pass_rate, shown)
 
 
 def completion_limit(policy: Policy, shown: Figures) -> Limit:
@@ -92,6 +93,16 @@ def _with_later(limit: Limit, least: float, shown: Figures, failing: int) -> Lim
         return limit
     below = Fraction(made - max(failing, missed), made) < wanted
     return limit._replace(state="failed") if below else limit
+
+
+def _with_moved(limit: Limit, least: float, shown: Figures) -> Limit:
+    """Return the limit, failed where the failures of moved attempts break the rate over them
+    and the first complete set together."""
+    failing = sum(one.passed is False for one in shown.moved)
+    made = shown.hard_pass.n + len(shown.moved)
+    if not failing or Fraction(made - shown.hard_pass.fails - failing, made) >= exact(least):
+        return limit
+    return limit._replace(state="failed")
 
 
 def _rate_limit(policy: Policy, rate: Rate, least: float, counts: list[tuple[int, int]]) -> Limit:

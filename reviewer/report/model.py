@@ -349,7 +349,8 @@ class FindingPlace(Section, frozen=True, kw_only=True):
 
 
 class Failure(Section, frozen=True, kw_only=True, gc=False):
-    """A failing trace. `extra` ones are attempts beyond the first complete set."""
+    """A failing trace. `extra` ones are attempts beyond the first complete set; of these, merged
+    ones with `moved_from` had that number of the plan where they were made, and count as in it."""
 
     trace_id: str
     codes: tuple[str, ...]
@@ -360,6 +361,7 @@ class Failure(Section, frozen=True, kw_only=True, gc=False):
     extra: bool
     sha256: str
     evidence: tuple[FindingPlace, ...]
+    moved_from: int | UnsetType = UNSET
 
 
 class SplitSection(Section, frozen=True, kw_only=True):

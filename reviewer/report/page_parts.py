@@ -11,7 +11,7 @@ the traces by id and digest.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from reviewer.report.model import EpisodeSection, Failure, Report
 from reviewer.suite.gates import CRITICAL_GATES
@@ -172,9 +172,10 @@ class Finding(NamedTuple):
     @property
     def counts(self) -> bool:
         """Return whether it counts against a promotion: after the first complete set only blocking
-        failures do."""
+        failures and those of moved attempts do."""
         trace = self.trace
-        return trace.critical or self.gate == "state" or not trace.extra
+        moved = trace.moved_from is not UNSET
+        return trace.critical or self.gate == "state" or moved or not trace.extra
 
 
 def findings(report: Report) -> list[Finding]:

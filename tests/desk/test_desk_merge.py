@@ -1,6 +1,7 @@
 """Traces of another store: their packs taken over as they are, and judged in several processes."""
 
 import hashlib
+import json
 import multiprocessing
 import os
 import signal
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 import zstandard
-from doors import Door, copied, many
+from doors import SUITE, V7, V8, Door, copied, many, passing, shipped
 
 from reviewer.desk.workspace import merge_traces
 from reviewer.importing import processes
@@ -128,3 +129,83 @@ def test_a_damaged_pack_is_named(door: Door, other: Door, monkeypatch: pytest.Mo
     monkeypatch.setattr(processes, "workers", lambda: 2)
     monkeypatch.setattr(processes, "start_method", lambda: "fork")
     assert door.run("merge", other.store) == said
+
+
+RELEASE = ("--suite", SUITE, "--candidate", V8)
+
+
+def unverified(attempt: int = 2) -> dict[str, Any]:
+    """A record of a failure that counts in the first complete set alone."""
+    record = next(r for r in shipped(V7) if (r["episode_id"], r["attempt"]) == ("attack-014", 2))
+    return {**record, "candidate_id": V8, "attempt": attempt}
+
+
+def other_store(template: Door, to: Path, records: list[dict[str, Any]]) -> Door:
+    """A store with these records alone."""
+    there = copied(template.root, to)
+    said = there.take("other.jsonl", records, "--suite", SUITE)
+    assert f"{len(records)} added" in said.both
+    return there
+
+
+def report_of(door: Door) -> dict[str, Any]:
+    door.run("--export-report", door.root / "out", *RELEASE)
+    found: dict[str, Any] = json.loads((door.root / "out" / "report.json").read_bytes())
+    return found
+
+
+def test_the_order_of_merging_hides_no_failure(door: Door, full: Door, tmp_path: Path) -> None:
+    there = other_store(door, tmp_path / "there", [unverified()])
+    back = copied(there.root, tmp_path / "back")
+    passed = copied(full.root, tmp_path / "passed")
+    said = full.ok("merge", there.store)
+    assert "1 under a new number, since another attempt has theirs here" in said.out
+    found = report_of(full)
+    assert found["recommendation"] == "repair"
+    failing = [one for one in found["failures"] if one["attempt"] == 4]
+    assert [(one["extra"], one["moved_from"]) for one in failing] == [(True, 2)]
+    assert found["reasons"] == ["not every frozen episode passed"]
+    back.ok("merge", passed.store)
+    assert report_of(back)["recommendation"] == "repair"
+
+
+def test_a_failure_that_went_through_two_stores_is_not_hidden(
+    door: Door, full: Door, tmp_path: Path
+) -> None:
+    """Neither the store between, nor that it has the new number there already, changes it."""
+    there = other_store(door, tmp_path / "there", [unverified()])
+    between = copied(full.root, tmp_path / "between")
+    between.ok("merge", there.store)
+    last = copied(full.root, tmp_path / "last")
+    assert "1 under a new number" in last.ok("merge", between.store).out
+    assert report_of(last)["recommendation"] == "repair"
+    assert "1 under a new number" not in last.ok("merge", there.store).out
+    assert report_of(last)["recommendation"] == "repair"
+    last.healthy()
+
+
+def test_two_teams_may_number_their_attempts_alike(door: Door, full: Door, tmp_path: Path) -> None:
+    second = [{**record, "latency_ms": record["latency_ms"] + 7} for record in shipped(V8)]
+    there = other_store(door, tmp_path / "there", second)
+    said = full.ok("merge", "--json", there.store)
+    assert json.loads(said.out)["traces"] == {"added": 9, "known": 0, "refused": 0, "moved": 9}
+    found = report_of(full)
+    assert found["recommendation"] == "promote"
+    told = "Merged attempts whose number of the plan another attempt has here: 9. They"
+    assert any(told in line for line in found["what_this_does_not_show"])
+
+
+def test_a_moved_attempt_without_a_verdict_holds(door: Door, full: Door, tmp_path: Path) -> None:
+    open_cost = {**passing("damaged-221", V8, attempt=2), "cost_usd": None}
+    there = other_store(door, tmp_path / "there", [open_cost])
+    full.ok("merge", there.store)
+    said = full.run("--export-report", full.root / "out", *RELEASE)
+    assert said.code == 10
+    assert "needs verdict of 1 merged attempt" in said.out
+
+
+def test_a_failure_beyond_the_plan_stays_there(door: Door, full: Door, tmp_path: Path) -> None:
+    """An attempt that was beyond the plan where it was made changes nothing here either."""
+    there = other_store(door, tmp_path / "there", [unverified(5)])
+    full.ok("merge", there.store)
+    assert report_of(full)["recommendation"] == "promote"

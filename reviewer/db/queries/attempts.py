@@ -17,6 +17,17 @@ class SlotRow(NamedTuple):
     lost: bool
 
 
+class MergedAttempt(NamedTuple):
+    """An attempt that did not end by infrastructure, and the place of its record."""
+
+    episode: int
+    episode_id: str
+    attempt: int
+    source: int
+    record: int
+    passed: int | None
+
+
 class SlotFinding(NamedTuple):
     """A finding with the slot of its trace."""
 
@@ -34,6 +45,20 @@ def filled_slots(connection: sqlite3.Connection, suite: int, candidate: int) -> 
         (candidate, suite),
     ).fetchall()
     return [SlotRow(episode_id, attempt, bool(lost)) for episode_id, attempt, lost in rows]
+
+
+def attempts_of_sources(
+    connection: sqlite3.Connection, candidate: int, sources: Iterable[int]
+) -> list[MergedAttempt]:
+    """Return the attempts of a candidate that came from some sources, by episode and number."""
+    keys = ",".join(str(int(key)) for key in sources)
+    rows = connection.execute(
+        "SELECT t.episode, e.episode_id, t.attempt, t.source, t.record, t.passed FROM trace t"
+        " JOIN episode e ON e.id = t.episode WHERE t.candidate=? AND t.infra = 0"
+        f" AND t.source IN ({keys}) ORDER BY e.position, t.attempt",
+        (candidate,),
+    ).fetchall()
+    return [MergedAttempt(*row) for row in rows]
 
 
 def attempts_made(connection: sqlite3.Connection, candidate: int) -> int:

@@ -47,7 +47,7 @@ from reviewer.db.queries.report_figures import (
 from reviewer.db.queries.review_sets import sets_about_users
 from reviewer.db.queries.traces import failed_findings, failed_rows, slot_of
 from reviewer.db.ran import ran_of_candidate
-from reviewer.db.run_records import early_ends
+from reviewer.db.run_records import RunRecords, early_ends
 from reviewer.db.sources import made_here, origins, source_files_of, tool_maps_of
 from reviewer.db.tables import break_glass_rows, cost_entries, loss_rows
 from reviewer.desk.errors import NoTrace
@@ -71,6 +71,7 @@ from reviewer.report.evidence import (
     HarnessScores,
     ImportMap,
     JournalLossRecord,
+    MovedAttempt,
     Peeking,
     Record,
     RestoredStore,
@@ -202,12 +203,37 @@ def _counts(
     )
 
 
+def moved_attempts(
+    connection: Connection, candidate: int, known: EpisodeTotals, runs: RunRecords
+) -> tuple[MovedAttempt, ...]:
+    """Return the attempts beyond the first complete set that were numbered within the plan where
+    they were made."""
+    if not runs.moved_sources or not known.last:
+        return ()
+    found = []
+    for one in attempts.attempts_of_sources(connection, candidate, runs.moved_sources):
+        made_as = runs.number_there(one.source, one.record)
+        if made_as is not None and one.attempt > known.last.get(one.episode, one.attempt):
+            passed = None if one.passed is None else bool(one.passed)
+            found.append(
+                MovedAttempt(
+                    episode_id=one.episode_id, attempt=one.attempt, made_as=made_as, passed=passed
+                )
+            )
+    return tuple(found)
+
+
 def failing_traces(
-    connection: Connection, prefix: str, candidate: int, known: EpisodeTotals
+    connection: Connection,
+    prefix: str,
+    candidate: int,
+    known: EpisodeTotals,
+    moved: Iterable[MovedAttempt] = (),
 ) -> tuple[FailedTrace, ...]:
     """Return the failing traces in suite order, then by attempt. `prefix` is a trace id up to its
     episode."""
     alike = _Interner()
+    made_as = {(one.episode_id, one.attempt): one.made_as for one in moved}
     found: dict[int, tuple[tuple[str, str, int | None], ...]] = {}
     codes: dict[tuple[tuple[str, str, int | None], ...], tuple[str, ...]] = {(): ()}
     for trace, group in groupby(failed_findings(connection, candidate), key=itemgetter(0)):
@@ -234,6 +260,7 @@ def failing_traces(
                 sha256=sha256.hex(),
                 evidence=shown,
                 extra=last is not None and attempt > last,
+                moved_from=made_as.get((name, attempt)),
             )
         )
     return tuple(failed)
@@ -398,6 +425,7 @@ def read_evidence(
     files = source_files_of(connection, stored.id)
     sources = [key for key, *_ in files]
     arrived = arrivals(connection, files, suite.suite_id, candidate_id)
+    moved = moved_attempts(connection, stored.id, made, arrived.runs)
     talks = user_talks(connection, stored.id)
     known_as = candidate is not None and candidate.digest == stored.digest
     return Evidence(
@@ -409,7 +437,10 @@ def read_evidence(
         candidate=candidate if known_as else None,
         manifest=manifest if known_as else None,
         episodes=made.episodes,
-        failures=failing_traces(connection, f"{suite.suite_id}/{candidate_id}", stored.id, made),
+        failures=failing_traces(
+            connection, f"{suite.suite_id}/{candidate_id}", stored.id, made, moved
+        ),
+        moved=moved,
         latencies_ms=ordered,
         latency_unknown=unknown,
         unknown_codes=tuple((one.code, one.traces) for one in codes),

@@ -14,10 +14,12 @@ from reviewer.suite.model import Suite
 
 
 class Arrivals(NamedTuple):
-    """The sources (path, sha256) of a candidate's attempts, and the shards that its runs made."""
+    """The sources (path, sha256) of a candidate's attempts, the shards that its runs made, and what
+    the journal says of all runs."""
 
     sources: tuple[tuple[str, str], ...]
     shards: Sequence[ShardOfPlan]
+    runs: RunRecords
 
 
 def arrivals(
@@ -35,7 +37,7 @@ def arrivals(
         found.update({(plan.path, plan.sha256): None for plan in plans})
         if not plans:
             found[path, sha256] = None
-    return Arrivals(tuple(found), runs.shards.get((suite_id, candidate_id), ()))
+    return Arrivals(tuple(found), runs.shards.get((suite_id, candidate_id), ()), runs)
 
 
 def shards_missing(

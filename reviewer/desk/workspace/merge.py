@@ -160,13 +160,15 @@ def decisions_there(there: OtherStore) -> tuple[str, ...]:
 
 
 class MergeResult(NamedTuple):
-    """The result of a merge. Traces that are `known` were already in this store; `contested` are
+    """The result of a merge. Traces that are `known` were already in this store; `moved` of the
+    added ones have a number of the plan that another attempt has here; `contested` are
     patterns (suite and id) that people gave different names; `decisions` are signed decisions that
     stay in the other store; `problems` say what was left out and why."""
 
     added: int
     known: int
     refused: int
+    moved: int
     review_sets: TakeResult
     labels: TakeResult
     judgments: TakeResult
@@ -290,12 +292,13 @@ class _Merge:
 
     def run(self) -> MergeResult:
         plan = self._planned()
-        added, known, refused, renamed = self._traces(plan)
+        added, known, refused, moved, renamed = self._traces(plan)
         pattern_names, contested = take_pattern_names(self.there)
         return MergeResult(
             added=added,
             known=known,
             refused=refused,
+            moved=moved,
             review_sets=take_review_sets(self.there),
             labels=take_labels(self.there, renamed),
             judgments=take_judgments(self.there, renamed),
@@ -385,8 +388,8 @@ class _Merge:
         except ContractError as error:
             return f"its traces were not merged: {error}"
 
-    def _traces(self, plan: _Plan) -> tuple[int, int, int, dict[str, str]]:
-        """Take in the traces; return (added, known, refused, ids that differ here)."""
+    def _traces(self, plan: _Plan) -> tuple[int, int, int, int, dict[str, str]]:
+        """Take in the traces; return (added, known, refused, moved, ids that differ here)."""
         runs = Runs(RunRecords(self.other), RunRecords(self.ours))
         found = [match_traces(self.other, self.ours, one, runs) for one in plan.shared]
         self.problems += filter(None, (other_rules(one, runs) for one in plan.shared))
@@ -402,7 +405,7 @@ class _Merge:
             [one for identified in found for one in identified.refused],
         )
         if not new and not refused:
-            return 0, known, 0, renamed
+            return 0, known, 0, 0, renamed
         carrier = TraceCarrier(self.other, self.path, plan.shared, runs.theirs)
         batcher = self._batcher(plan, carrier.origin(new), carrier.again)
         records = max([last, *(one.record for one in refused)])
@@ -423,7 +426,8 @@ class _Merge:
             catch_up(self.ours, self.workspace.store)
         self.problems += carrier.problems
         left_out = len(batcher.outcome.refusals) + len(carrier.problems)
-        return batcher.tally.added, known, left_out, renamed
+        moved = sum(one.moved_from is not None for one in new)
+        return batcher.tally.added, known, left_out, moved, renamed
 
     def _batcher(self, plan: _Plan, origin: dict[str, Any], again: JudgeAgain) -> Batcher:
         """Return the writer of the traces, once the candidates and the merge are recorded.

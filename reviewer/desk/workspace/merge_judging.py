@@ -52,6 +52,8 @@ class NewTrace(NamedTuple):
     another: bool = False
     """Whether it is a further record of an attempt that exists here. Its `id` is then that of a
     revision plus REVISION, or it is the record that is judged there."""
+    moved_from: int | None = None
+    """The number within the plan that it had where it was made, if it has another here."""
 
 
 Kind = tuple[int, bool, ToolMap]

@@ -3,7 +3,8 @@
 A trace is identified by its evidence: evidence of an episode that this store has as often as the
 other adds nothing. Attempts made by runs are also distinguished by their run, since two of them may
 be equal to the byte. A new trace keeps its attempt number, or takes the next free one when that
-slot holds other evidence. Where one of its records belongs to an attempt here, it is that attempt,
+slot holds other evidence; its failure then counts like one in its own slot, so that the order of
+merging decides nothing. Where one of its records belongs to an attempt here, it is that attempt,
 and all its records are added as revisions.
 """
 
@@ -63,6 +64,8 @@ class _StoredAttempt(NamedTuple):
     attempt: int
     evidence: int
     id: int
+    source: int
+    record: int
     run: RunRecord | None
 
 
@@ -163,7 +166,11 @@ def match_traces(
             if attempt in taken:
                 attempt = last[row.episode_id] = last[row.episode_id] + 1
             taken.add(attempt)
-            found.new.append(NewTrace(row.id, one.theirs, row.episode_id, attempt))
+            made_as = runs.theirs.number_there(row.source, row.record) or row.attempt
+            moved = made_as if attempt != made_as <= one.planned else None
+            found.new.append(
+                NewTrace(row.id, one.theirs, row.episode_id, attempt, moved_from=moved)
+            )
         for key, evidence in theirs.get(row.id, ()):
             if (row.episode_id, evidence) not in mine:
                 more = NewTrace(REVISION + key, one.theirs, row.episode_id, attempt, True)
@@ -179,7 +186,7 @@ def _held(
 ) -> list[_StoredAttempt]:
     rows = merging.attempts_by_evidence(connection, candidate)
     return [
-        _StoredAttempt(names[row.episode], *row[1:4], runs.of(row.source, row.record))
+        _StoredAttempt(names[row.episode], *row[1:], runs.of(row.source, row.record))
         for row in rows
     ]
 

@@ -16,7 +16,13 @@ from reviewer.db.queries.quarantine import quarantine
 from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of, traces_by_id
 from reviewer.db.ran import any_ran, ran_of_trace
 from reviewer.db.revisions import revision_as_trace
-from reviewer.db.run_records import RunRecord, RunRecords, made_spans, plan_entries
+from reviewer.db.run_records import (
+    RunRecord,
+    RunRecords,
+    made_spans,
+    moved_spans,
+    plan_entries,
+)
 from reviewer.db.sources import origins, spans
 from reviewer.desk.workspace.merge_judging import (
     GroupJudge,
@@ -65,7 +71,7 @@ class TraceCarrier:
 
     def origin(self, new: Sequence[NewTrace]) -> dict[str, Any]:
         """Return how these traces came into the other store, by its journal: which of them a runner
-        made, and which were imported under a map of tools."""
+        made, which were imported under a map of tools, and which get another number here."""
         wanted = {one.id: self._shared[one.candidate] for one in new}
         runs: list[int] = []
         made: list[tuple[int, RunRecord]] = []
@@ -87,10 +93,12 @@ class TraceCarrier:
             if (held := self._runs.shards.get(one.name))
         }
         plans = list(plan_entries(shards, shards.keys() - besides, self._masked))
+        moved = moved_spans((one.id, one.moved_from) for one in new if one.moved_from is not None)
         return {
             "runs": _listed(runs),
             **({"made": made_spans(made)} if made else {}),
             **({"shards": plans} if plans else {}),
+            **({"moved": moved} if moved else {}),
             "mapped": [
                 {"records": _listed(keys), "map": tools.digest, "tools": dict(tools.names)}
                 for tools, keys in mapped.items()
