@@ -303,6 +303,25 @@ def test_a_span_that_comes_twice_and_differs_is_said(ear: Ear) -> None:
     assert any("twice" in code for code in unmeasured(ear.door))
 
 
+def test_a_span_of_two_resources_is_not_taken_at_the_word_of_the_first(ear: Ear) -> None:
+    """The resource names the service, and so the candidate."""
+    for service in ("desk", "another"):
+        ear.listener.take(emitted(compact(request(*run(), service=service)), JSON))
+    [result] = ear.after(IDLE_S)
+    assert any(open_traces.OTHERWISE in note for note in result.notes)
+    assert unmeasured(ear.door)
+
+
+def test_a_resource_that_is_too_large_is_refused_and_its_traces_not_measured(ear: Ear) -> None:
+    """Each of many traces would keep a copy of it."""
+    late, *spans = run()
+    ear.send(*spans)
+    large = compact(request(late, service="x" * open_traces.MOST_ABOVE))
+    assert ear.listener.take(emitted(large, JSON)) == (1, open_traces.LARGE_ABOVE)
+    ear.after(IDLE_S)
+    assert unmeasured(ear.door)
+
+
 def test_the_oldest_of_too_many_traces_is_closed_as_incomplete(
     ear: Ear, monkeypatch: pytest.MonkeyPatch
 ) -> None:

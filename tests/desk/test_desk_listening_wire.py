@@ -4,6 +4,7 @@ import gzip
 import http.client
 import json
 import os
+import socket
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,6 +20,8 @@ from reviewer.desk.imports.listening.listener import Listener
 from reviewer.desk.imports.listening.wire import (
     JSON,
     MOST_BYTES,
+    MOST_OBJECTS,
+    MOST_SPANS,
     PROTOBUF,
     Kind,
     RefusedRequest,
@@ -134,6 +137,84 @@ def test_lengths_are_held_to(asked: Asked) -> None:
     chunked = (*own, "Transfer-Encoding: chunked")
     assert b" 413 " in asked.raw(*chunked, body=b"fffffff\r\n").partition(b"\r\n")[0]
     assert b" 400 " in asked.raw(*chunked, body=b"zz\r\n").partition(b"\r\n")[0]
+
+
+def protobuf(number: int, *parts: bytes) -> bytes:
+    """Submessages, all in the field of this number."""
+    return b"".join(bytes([number << 3 | 2]) + length(len(part)) + part for part in parts)
+
+
+def length(count: int) -> bytes:
+    return bytes([count & 127 | 128]) + length(count >> 7) if count > 127 else bytes([count])
+
+
+MANY = [b""] * (MOST_SPANS + 1)
+UNKNOWN = b"\x7b\x08\x01\x7c"  # a group of an unknown field, which decoders pass over
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b'{"resourceSpans":[{"scopeSpans":[{"spans":[%b]}]}]}' % b",".join([b"{}"] * len(MANY)),
+         JSON),
+        (b'{"resourceSpans":[{"scopeSpans":[%b]}]}' % b",".join([b"{}"] * len(MANY)), JSON),
+        (b'{"resourceSpans":[%b]}' % b",".join([b"{}"] * MOST_OBJECTS), JSON),
+        (b'{"resourceSpans":[{"scopeSpans":[{"spans":[{"attributes":[%b]}]}]}]}'
+         % b",".join([b"[]"] * MOST_OBJECTS), JSON),
+        (protobuf(1, protobuf(2, protobuf(2, *MANY))), PROTOBUF),
+        (UNKNOWN + protobuf(1, UNKNOWN + protobuf(2, UNKNOWN + protobuf(2, *MANY))), PROTOBUF),
+        (protobuf(1, protobuf(2, *MANY)), PROTOBUF),
+        (protobuf(1, *MANY), PROTOBUF),
+    ],
+)  # fmt: skip
+def test_a_small_body_does_not_fill_the_memory(body: bytes, kind: Kind) -> None:
+    """Two bytes of a body can be a span, which takes a hundred times as much."""
+    with pytest.raises(RefusedRequest) as refused:
+        emitted(body, kind)
+    assert refused.value.status == 413
+
+
+def test_spans_share_the_resource_they_came_with() -> None:
+    """One of 8 MiB, copied for each of a hundred thousand spans, would take a terabyte."""
+    spans = emitted(compact(request(*(span(n) for n in range(1, 4)))), JSON)
+    assert len({id(one.resource) for one in spans}) == len({id(one.scope) for one in spans}) == 1
+
+
+def test_one_agent_more_than_there_are_connections_is_told_to_try_again(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exporters send a request again that was answered with 503, and drop one without an
+    answer."""
+    monkeypatch.setattr(room, "MOST_CONNECTIONS", 1)
+    address = "127.0.0.1", asked.server.server_port
+    with socket.create_connection(address, 60) as idle:
+        status, _, response = asked.post()
+        assert (status, response.headers["Retry-After"]) == (503, "5")
+        idle.shutdown(socket.SHUT_WR)
+        assert idle.recv(1) == b"", "the server is done with it"
+    assert asked.post()[0] == 200
+    monkeypatch.setattr(room, "CROWDED", 0)
+    assert asked.post()[2].headers["Connection"] == "close", "others may be waiting"
+
+
+def test_a_client_that_sends_a_byte_now_and_then_is_left(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "WHOLE_S", 0.2)
+    with socket.create_connection(("127.0.0.1", asked.server.server_port), 60) as slow:
+        slow.sendall(b"POST /v1/traces HTTP/1.1\r\n")
+        slow.settimeout(0.02)
+        for _ in range(500):  # PATIENCE_S, were there no other limit
+            try:
+                slow.sendall(b"x")
+                if slow.recv(1) == b"":
+                    break
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                break
+        else:
+            pytest.fail("it is still listened to")
 
 
 @pytest.mark.parametrize("path", room.DROPPED)

@@ -22,6 +22,7 @@ ITS_OWN_COPY = "reviewer/cli/head_start.py"
 MAY_REACH = {
     "reviewer/cli/serve.py",  # listens, when asked to
     "reviewer/db/archive/engine.py",  # DuckDB, which is kept from loading what reaches anything
+    "reviewer/desk/imports/listening/door.py",  # `listen`: waits for what its clients send
     "reviewer/running/candidates/openai_http.py",  # a judge or a candidate that a manifest names
     "reviewer/running/engines/on_dask.py",  # the scheduler that an order names
     "reviewer/running/engines/on_ray.py",  # the cluster that an order names

@@ -5,8 +5,12 @@ No other machine reaches it, and no web page: `Host` must be an address of this 
 must be missing, and no header allows a browser to read an answer.
 """
 
+import contextlib
 import hmac
+import io
+import socket
 import threading
+import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
@@ -29,9 +33,18 @@ TRACES = "/v1/traces"
 DROPPED = ("/v1/logs", "/v1/metrics")
 """Signals other than traces: a 404 for each would fill an agent's log."""
 PATIENCE_S = 10.0
-"""Seconds to wait for the rest of a request."""
+"""Seconds to wait for more of a request."""
+WHOLE_S = 60.0
+"""Seconds that a whole request may take: a client that sends a byte now and then keeps others
+out."""
 RETRY_S = "5"
 MOST_CONNECTIONS = 64
+CROWDED = MOST_CONNECTIONS // 2
+"""Connections above which each is closed after its answer, so that more agents get their turn than
+keep one open."""
+MOST_TURNED_AWAY = 256
+BUSY = b"HTTP/1.1 503 Busy\r\nRetry-After: %b\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+_LINGER_S = 1.0
 _MOST_LINE = 1 << 10
 _BLOCK = 1 << 16
 
@@ -44,28 +57,69 @@ class Door(ThreadingHTTPServer):
 
     daemon_threads = True
     allow_reuse_address = True
+    request_queue_size = 128
 
     def __init__(self, address: tuple[str, int], take: Take, token: str = "") -> None:
         self.take, self.token = take, token
         self.dropped = 0
         """Requests with other signals, which were dropped."""
-        self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self.reading = threading.Lock()
+        """Held while a request is decoded: some take hundreds of megabytes."""
+        self._open, self._away = set[Any](), set[Any]()
         super().__init__(address, _Handler)
 
+    @property
+    def crowded(self) -> bool:
+        """Whether agents may be waiting for a connection to be closed."""
+        return len(self._open) > CROWDED
+
     def process_request(self, request: Any, client_address: Any) -> None:
-        if self._free.acquire(blocking=False):
+        if len(self._open) < MOST_CONNECTIONS:
+            self._open.add(request)
             super().process_request(request, client_address)
+        elif len(self._away) < MOST_TURNED_AWAY:
+            self._away.add(request)
+            threading.Thread(target=self._turn_away, args=(request,), daemon=True).start()
         else:
             self.shutdown_request(request)
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._free.release()
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        self._away.discard(request)
+        super().shutdown_request(request)
+
+    def _turn_away(self, request: socket.socket) -> None:
+        """Tell a client to try again: exporters drop the spans of a request that gets no answer."""
+        until = time.monotonic() + _LINGER_S
+        with contextlib.suppress(OSError):
+            request.settimeout(_LINGER_S)
+            request.sendall(BUSY % RETRY_S.encode())
+            request.shutdown(socket.SHUT_WR)
+            # Closed with bytes unread, the connection would be reset and the answer lost.
+            while time.monotonic() < until and request.recv(_BLOCK):
+                pass
+        self.shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore a client that disconnects in the middle."""
+
+
+class _Patient(io.RawIOBase):
+    """Reads from a connection until `until`, and waits for each part no longer than
+    `PATIENCE_S`."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection, self.until = connection, 0.0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self.until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._connection.settimeout(min(PATIENCE_S, left))
+        return self._connection.recv_into(buffer)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -73,6 +127,16 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = PATIENCE_S
     server_version, sys_version = "reviewer", ""
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile.close()
+        self._incoming = _Patient(self.connection)
+        self.rfile = io.BufferedReader(self._incoming)
+
+    def handle_one_request(self) -> None:
+        self._incoming.until = time.monotonic() + WHOLE_S
+        super().handle_one_request()
 
     def do_POST(self) -> None:
         kind: Kind = JSON
@@ -84,8 +148,12 @@ class _Handler(BaseHTTPRequestHandler):
             if self.path != TRACES:
                 raise RefusedRequest(404, f"only POST {TRACES} is answered here")
             kind = kind_of(self.headers.get("Content-Type"))
-            body = unpacked(self._body(), self.headers.get("Content-Encoding"))
-            self._answer(200, kind, accepted(kind, *self.server.take(emitted(body, kind))))
+            packed = self._body()
+            with self.server.reading:
+                body = unpacked(packed, self.headers.get("Content-Encoding"))
+                told = self.server.take(emitted(body, kind))
+            self.close_connection = self.close_connection or self.server.crowded
+            self._answer(200, kind, accepted(kind, *told))
         except RefusedRequest as error:
             # Unread bytes of the body would be taken for the next request.
             self.close_connection = True

@@ -11,6 +11,7 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from reviewer.desk.imports.listening.wire import Emitted
@@ -27,6 +28,8 @@ KEPT_S = 60.0
 """Seconds for which the spans of an imported trace are kept, in case more spans come late."""
 MOST_SPANS = 10_000
 MOST_ATTRIBUTE = 1 << 20
+MOST_ABOVE = 1 << 16
+"""Most bytes of a resource or scope: each of many traces keeps a copy of it."""
 MOST_TRACES = 1_000
 
 NO_ROOT = "no root span: it may not have ended"
@@ -35,6 +38,7 @@ CROWDED = f"closed before its end: over {MOST_TRACES:,} traces were open"
 TOO_MANY = f"over {MOST_SPANS:,} spans"
 TOO_LARGE = f"an attribute over {MOST_ATTRIBUTE >> 20} MiB"
 OTHERWISE = "a span came twice, and not the same"
+LARGE_ABOVE = f"a resource or scope over {MOST_ABOVE >> 10} KiB"
 UNREAD = "a line of the spool could not be read: spans may be missing"
 
 _REMOTE = 0x300
@@ -78,10 +82,11 @@ def received(one: Emitted) -> Received | BadSpan:
         return BadSpan(span.trace, "json: nested too deep")
     if len(one.raw) > MOST_ATTRIBUTE and _is_large(value):
         return BadSpan(span.trace, TOO_LARGE)
+    if max(len(one.resource), len(one.scope)) > MOST_ABOVE:
+        return BadSpan(span.trace, LARGE_ABOVE)
     flags = value.get("flags")
     remote = isinstance(flags, int) and flags & _REMOTE == _REMOTE
-    resource = attributes(_above(one.resource).get("attributes"))
-    span = span._replace(resource=resource)
+    span = span._replace(resource=_resource(one.resource))
     return Received(
         one,
         span.trace,
@@ -95,12 +100,15 @@ def received(one: Emitted) -> Received | BadSpan:
     )
 
 
-def _above(raw: bytes) -> dict[str, Any]:
+@lru_cache(maxsize=16)
+def _resource(raw: bytes) -> dict[str, Any]:
+    """Return the attributes of a resource, which the spans of a request share; not to be
+    changed."""
     try:
         value = parse(raw)
     except (NotJson, RecursionError):
         return {}
-    return value if isinstance(value, dict) else {}
+    return attributes(value.get("attributes")) if isinstance(value, dict) else {}
 
 
 def _is_large(value: Any) -> bool:
@@ -198,7 +206,7 @@ class OpenTraces:
             trace.last = self._now()
             if one.conversation:
                 trace.conversations[one.conversation] = None
-        elif before.emitted.raw != one.emitted.raw:
+        elif before.emitted != one.emitted:
             trace.lost[OTHERWISE] = None
 
     def lack(self, trace: str, why: str) -> None:

@@ -12,6 +12,10 @@ import msgspec
 
 MOST_BYTES = 16 << 20
 """Most bytes of one request, decompressed."""
+MOST_SPANS = 50_000
+"""Most spans of one request; SDKs send 512 at a time."""
+MOST_OBJECTS = 1_500_000
+"""Most objects and lists of one request: 16 MiB of empty ones would need gigabytes of memory."""
 Kind = Literal["application/x-protobuf", "application/json"]
 PROTOBUF: Kind = "application/x-protobuf"
 JSON: Kind = "application/json"
@@ -75,6 +79,7 @@ def emitted(body: bytes, kind: Kind) -> list[Emitted]:
 
 
 def _of_protobuf(body: bytes) -> Iterator[Emitted]:
+    _few(_count(memoryview(body), (1, 2, 2)))
     from google.protobuf.json_format import MessageToDict
     from google.protobuf.message import DecodeError
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -95,6 +100,43 @@ def _of_protobuf(body: bytes) -> Iterator[Emitted]:
             scope = _line(plain(scoped.scope))
             for span in scoped.spans:
                 yield Emitted(_line(_with_hex(plain(span))), resource, scope)
+
+
+def _few(count: int) -> None:
+    if count > MOST_SPANS:
+        raise RefusedRequest(413, f"over {MOST_SPANS:,} spans, resources or scopes in one request")
+
+
+def _count(message: memoryview, path: tuple[int, ...]) -> int:
+    """Return how many submessages a message has along a path of field numbers, without decoding
+    them: decoded, an empty one takes a hundred times its two bytes. Stops at the limit. What
+    it finds in bytes that are not protobuf does not matter: the decoder refuses them."""
+    at, found = 0, 0
+    while at < len(message) and found <= MOST_SPANS:
+        tag, at = _varint(message, at)
+        size = {1: 8, 5: 4}.get(tag & 7, 0)
+        if tag & 7 in (0, 2):
+            value, at = _varint(message, at)
+            size = value if tag & 7 == 2 else 0
+        if tag == path[0] << 3 | 2:
+            found += 1
+            if len(path) > 1:
+                found += _count(message[at : at + size], path[1:])
+        at += size
+    return found
+
+
+def _varint(message: memoryview, at: int) -> tuple[int, int]:
+    """Return the number at this place, and where it ends; an endless one ends the message."""
+    found = 0
+    for place in range(10):
+        if at + place >= len(message):
+            break
+        byte = message[at + place]
+        found |= (byte & 127) << (7 * place)
+        if byte < 128:
+            return found, at + place + 1
+    return 0, len(message)
 
 
 def _with_hex(span: dict[str, Any]) -> dict[str, Any]:
@@ -131,6 +173,8 @@ class _Request(msgspec.Struct, rename="camel"):
 def _of_json(body: bytes) -> Iterator[Emitted]:
     """Yield the spans of a JSON body as the bytes received, so that decoding loses nothing of
     them."""
+    if body.count(b"{") + body.count(b"[") > MOST_OBJECTS:
+        raise RefusedRequest(413, f"over {MOST_OBJECTS:,} objects and lists")
     try:
         request = msgspec.json.decode(body, type=_Request)
     except (msgspec.DecodeError, RecursionError):
@@ -139,10 +183,13 @@ def _of_json(body: bytes) -> Iterator[Emitted]:
         if body.strip() != EMPTY:
             raise RefusedRequest(400, "the body has no resourceSpans")
         return
+    _few(sum(1 + len(each.spans) for group in request.resource_spans for each in group.scope_spans))
     for group in request.resource_spans:
+        resource = _one_line(group.resource)  # shared by its spans: it may be large, and they many
         for scoped in group.scope_spans:
+            scope = _one_line(scoped.scope)
             for span in scoped.spans:
-                yield Emitted(*map(_one_line, (span, group.resource, scoped.scope)))
+                yield Emitted(_one_line(span), resource, scope)
 
 
 def _one_line(raw: msgspec.Raw) -> bytes:
