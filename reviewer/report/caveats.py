@@ -179,10 +179,12 @@ def _caveats(evidence: Evidence, judged: Assessment) -> Iterator[str]:
         yield f"{tolerated_text(found)}: {tolerated_names(found)}."
     if evidence.duplicates_refused:
         yield f"{evidence.duplicates_refused} records repeated known evidence and were not counted."
-    if evidence.quarantined_unplaced:
+    if unplaced := evidence.quarantined_unplaced:
+        records, name = ("record", "names") if unplaced == 1 else ("records", "name")
+        verb = "is" if unplaced == 1 else "are"
         yield (
-            f"{evidence.quarantined_unplaced} quarantined records name no slot of this candidate "
-            "and are in no rate."
+            f"{unplaced} quarantined {records} {name} no slot of this candidate and {verb} in no "
+            "rate."
         )
     filled = sum(e.quarantined for e in evidence.episodes) - shown.slots.quarantined
     filled -= sum(

@@ -1,10 +1,11 @@
 """A record that was refused, and whose attempt another record filled, is told of for ever."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
-from doors import SUITE, V8, Door, passing
+from doors import SUITE, V8, Door, copied, passing
 
 
 def test_a_refused_record_whose_slot_was_filled_is_in_the_caveats(door: Door) -> None:
@@ -69,3 +70,33 @@ def test_a_refused_attempt_whose_episode_is_spelled_otherwise_holds(
         SUITE,
     )
     assert full.run("--export-report", full.root / "out", *release).code == 0
+
+
+def caveats(door: Door) -> str:
+    door.run("--export-report", door.root / "out", "--suite", SUITE, "--candidate", V8)
+    found = json.loads((door.root / "out" / "report.json").read_bytes())
+    return " ".join(found["what_this_does_not_show"])
+
+
+@pytest.mark.parametrize("episode_id", [None, 7, "of-no-suite"])
+def test_a_refused_record_of_no_known_episode_is_in_the_caveats(
+    full: Door, episode_id: object
+) -> None:
+    """It may be a failure of any episode of this suite."""
+    record = {**passing(candidate_id=V8, nonce=5), "episode_id": episode_id}
+    if episode_id is None:
+        del record["episode_id"]
+    assert full.take("odd.jsonl", [record], "--suite", SUITE).code == 20
+    assert "1 quarantined record names no slot of this candidate" in caveats(full)
+
+
+def test_a_merge_brings_what_was_refused_where_nothing_was_taken(
+    door: Door, full: Door, tmp_path: Path
+) -> None:
+    """The other store has no attempt of the candidate: its quarantine was left behind."""
+    other = copied(door.root, tmp_path / "other")
+    record = {**passing(candidate_id=V8, attempt=2, nonce=5), "latency_ms": -1}
+    assert other.take("odd.jsonl", [record], "--suite", SUITE).code == 20
+    assert ", 1 refused" in full.run("merge", other.store).out
+    assert "1 refused record names attempts that other records fill" in caveats(full)
+    assert ", 1 refused" not in full.ok("merge", other.store).out

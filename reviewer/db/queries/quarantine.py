@@ -75,16 +75,16 @@ def _reasons(text: str) -> tuple[str, ...]:
 def quarantined(
     connection: sqlite3.Connection, suite_id: str, candidate_id: str
 ) -> tuple[dict[str, int], int]:
-    """Return the number of refused records of this candidate on this suite per episode id, and of
-    those that name no episode."""
+    """Return the number of refused records of this candidate per episode id of this suite, and of
+    those that name no episode of any suite: they may be of this one."""
     placed: dict[str, int] = {}
     unplaced = 0
-    for episode_id, count in connection.execute(
-        "SELECT episode_id, count(*) FROM quarantine WHERE suite_id=? AND candidate_id=?"
-        " GROUP BY episode_id",
-        (suite_id, candidate_id),
+    for suite, episode_id, count in connection.execute(
+        "SELECT suite_id, episode_id, count(*) FROM quarantine WHERE candidate_id=?"
+        " AND (suite_id=? OR suite_id IS NULL) GROUP BY suite_id, episode_id",
+        (candidate_id, suite_id),
     ):
-        if episode_id is None:
+        if suite is None or episode_id is None:
             unplaced += count
         else:
             placed[episode_id] = count

@@ -187,6 +187,8 @@ class _Plan(NamedTuple):
     shared: list[SharedCandidate]
     manifests: dict[tuple[str, str], Manifest | None]
     declared: dict[tuple[str, str], int]
+    apart: set[str]
+    """The suites of which nothing can be merged."""
 
 
 def merge_store(
@@ -313,12 +315,13 @@ class _Merge:
 
     def _planned(self) -> _Plan:
         """Plan the merge: the candidates of suites that have the same digest here and there."""
-        plan = _Plan([], {}, {})
+        plan = _Plan([], {}, {}, set())
         for row in registry.suites(self.other):
             if not registry.candidates(self.other, row.id):
                 continue
             held = self._suite(row)
             if held is None:
+                plan.apart.add(row.suite_id)
                 continue
             mine = registry.suite_row(self.ours, row.suite_id)
             episodes = {key: name for name, key in registry.episode_ids(self.other, row.id).items()}
@@ -401,7 +404,7 @@ class _Merge:
             self.other,
             self.ours,
             last,
-            {one.suite.suite_id for one in plan.shared},
+            plan.apart,
             [one for identified in found for one in identified.refused],
         )
         if not new and not refused:

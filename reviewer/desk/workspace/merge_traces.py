@@ -2,7 +2,7 @@
 by the code that imports files."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -219,15 +219,15 @@ def new_refusals(
     other: Connection,
     ours: Connection,
     behind: int,
-    suites: Iterable[str],
+    apart: Collection[str],
     more: Iterable[NewRefusal],
 ) -> list[NewRefusal]:
-    """Return the other store's quarantine, numbered after `behind`, and `more`, except records that
-    this store's quarantine has as often."""
-    wanted, masked = {None, *suites}, redactor_of(RedactionRules()).masked
+    """Return the other store's quarantine, numbered after `behind`, without suites that are kept
+    `apart`, and `more`, except records that this store's quarantine has as often."""
+    masked = redactor_of(RedactionRules()).masked
     there = list(more)
     for row in quarantine(other):
-        if row.suite_id in wanted:
+        if row.suite_id not in apart:
             named = [
                 None if name is None else masked(str(name))
                 for name in (row.candidate_id, row.episode_id, row.suite_id)
