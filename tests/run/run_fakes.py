@@ -40,7 +40,9 @@ def tasks(count: int, **changes: Any) -> list[Task]:
 
 
 def record(of: Task, **members: Any) -> FinishedAttempt:
-    return FinishedAttempt(of.slot, json.dumps({"attempt": of.slot.attempt, **members}).encode())
+    named = {"episode_id": of.slot.episode_id, "candidate_id": of.slot.candidate_id}
+    named["attempt"] = of.slot.attempt
+    return FinishedAttempt(of.slot, json.dumps({**named, **members}).encode())
 
 
 async def at_once(of: Task, approver: Approver | None) -> FinishedAttempt:

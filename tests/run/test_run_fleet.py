@@ -5,6 +5,7 @@ import json
 import os
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 import run_fakes
@@ -141,6 +142,20 @@ async def test_an_attempt_that_takes_every_worker_is_left_alone_with_them(bundle
     assert made == {n: "infrastructure_error" if n == 3 else None for n in range(1, 7)}
     assert heard.lost.count(3) == MOST_AGAIN + 1
     assert max(heard.lost.count(n) for n in (1, 2, 4, 5, 6)) <= fleet.ALONE
+
+
+@pytest.mark.parametrize(
+    "named",
+    [{"attempt": 9}, {"episode_id": "another"}, {"candidate_id": "another"}, {"attempt": "2"}],
+)
+async def test_a_record_of_another_attempt_is_none(bundle: Bundle, named: dict[str, Any]) -> None:
+    """The store goes by what the record names."""
+
+    async def attempt(of: Task, approver: Approver | None) -> FinishedAttempt:
+        return run_fakes.record(of, **(named if of.slot.attempt == 2 else {}))
+
+    heard = await carried(ThreadEngine("one", attempt=attempt), bundle, tasks(3), jobs=1)
+    assert heard.lost == [2] * (MOST_AGAIN + 1)
 
 
 async def test_a_result_of_another_attempt_is_none(bundle: Bundle) -> None:

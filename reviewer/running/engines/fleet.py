@@ -14,6 +14,8 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from msgspec import MsgspecError, Struct
+from msgspec.json import Decoder
 from msgspec.structs import replace
 
 import reviewer
@@ -222,7 +224,7 @@ class FleetExecutor(WorkersExecutor):
     def _checked(self, station: _Stationed, message: ResultMessage) -> ResultMessage:
         task, told = station.tasks.get(message.number), message.outcome
         if isinstance(told, FinishedAttempt):
-            if task is not None and told.slot != task.slot:
+            if task is not None and not _is_of(told, task.slot):
                 return ResultMessage(message.number, "it came back as another attempt", lost=True)
         elif not message.lost:
             told = f"{self._engine.name} worker {station.name}: {told}"
@@ -258,6 +260,28 @@ class FleetExecutor(WorkersExecutor):
         ending = threading.Thread(target=self._engine.close, daemon=True)
         ending.start()
         await asyncio.to_thread(ending.join, 4 * GRACE)
+
+
+class _Head(Struct):
+    """The slot that a record names."""
+
+    episode_id: str
+    candidate_id: str
+    attempt: int
+
+
+_head = Decoder(_Head).decode
+
+
+def _is_of(told: FinishedAttempt, slot: Slot) -> bool:
+    """Return whether a result is that of an attempt: the record decides in the store, so what it
+    names must be the slot too."""
+    try:
+        head = _head(told.raw)
+    except MsgspecError:
+        return False
+    named = head.episode_id, head.candidate_id, head.attempt
+    return told.slot == slot and named == (slot.episode_id, slot.candidate_id, slot.attempt)
 
 
 async def _until_ended(station: _Stationed) -> None:
