@@ -31,6 +31,9 @@ MODULES = frozenset(
 )
 """Modules that a check may import: the part of the standard library that only computes."""
 
+_CLOCK = frozenset({"now", "today", "utcnow"})
+"""Members of `datetime` that read the clock."""
+
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
@@ -164,6 +167,21 @@ def _source_problems(path: str, data: bytes) -> Iterator[Problem]:
                 f"{', '.join(sorted(MODULES))}"
             )
             yield Problem(path, f"line {line}", reason)
+    for name, line in _clock_reads(tree):
+        reason = (
+            f"reads the clock (`{name}`): what it finds would change from one day to the next; take "
+            "times from the trace"
+        )
+        yield Problem(path, f"line {line}", reason)
+
+
+def _clock_reads(tree: "ast.AST") -> Iterator[tuple[str, int]]:
+    """Yield the uses of the clock: two tries of a check a moment apart do not show them."""
+    import ast
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in _CLOCK:
+            yield node.attr, node.lineno
 
 
 def _entry_problems(path: str, tree: "ast.Module") -> Iterator[Problem]:

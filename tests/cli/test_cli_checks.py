@@ -264,6 +264,9 @@ SHAPES = {
     "def check(trace):\n    return []\n": "line 1: needs one function",
     "async def check(trace, episode):\n    return []\n": "line 1: needs one function",
     "def other(trace, episode):\n    return []\n": "$: needs one function",
+    "import datetime\ndef check(trace, episode):\n    return [datetime.date.today()]\n": (
+        "line 3: reads the clock (`today`)"
+    ),
     "def check(trace, episode:\n": "line 1: is not Python",
     "def check(trace, episode): ...\n" + "#" * 70_000: "$: a check can have at most 65,536 bytes",
 }
