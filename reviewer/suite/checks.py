@@ -169,8 +169,8 @@ def _source_problems(path: str, data: bytes) -> Iterator[Problem]:
             yield Problem(path, f"line {line}", reason)
     for name, line in _clock_reads(tree):
         reason = (
-            f"reads the clock (`{name}`): what it finds would change from one day to the next; take "
-            "times from the trace"
+            f"reads the clock (`{name}`): what it finds would change from one day to the next; "
+            "take times from the trace"
         )
         yield Problem(path, f"line {line}", reason)
 
