@@ -394,8 +394,12 @@ async def test_a_spoiled_talk_does_not_save_a_candidate_from_what_it_did(
 
 
 def watched(*talk: str | Reply, kind: str = "model", calls: list[int] | None = None) -> list[str]:
-    """Codes of a talk in which agent and user speak in turn; the agent acts once more at its
-    end."""
+    """Codes of the errors in such a talk."""
+    return [fault.code for fault in watch_of(*talk, kind=kind, calls=calls).found()]
+
+
+def watch_of(*talk: str | Reply, kind: str = "model", calls: list[int] | None = None) -> FaultWatch:
+    """A talk in which agent and user speak in turn; the agent acts once more at its end."""
     told = played("http://127.0.0.1:1/v1") if kind == "model" else USER
     user = user_of(talking(told))
     assert user is not None
@@ -409,7 +413,7 @@ def watched(*talk: str | Reply, kind: str = "model", calls: list[int] | None = N
             reply = Reply(one) if isinstance(one, str) else one
             watch.say(reply, number, calls.pop(0) if calls else number)
     watch.act()
-    return [fault.code for fault in watch.found()]
+    return watch
 
 
 @pytest.mark.parametrize(
@@ -442,6 +446,27 @@ def watched(*talk: str | Reply, kind: str = "model", calls: list[int] | None = N
 )
 def test_a_users_errors_are_told_by_rule(talk: tuple[Any, ...], codes: list[str]) -> None:
     assert watched(*talk) == codes
+
+
+@pytest.mark.parametrize(
+    ("talk", "code"),
+    [
+        (("Is it so?", "Yes.", "Shall I proceed?", "Yes.", "Are you sure?", "Yes."), "user:loop"),
+        (("Who?", "Me.", "Go on", "No.", "Go on", "No.", "Go on", "No."), "user:loop"),
+        (("Say: how may I help you?", "How may I help you?"), "user:spoke_as_agent"),
+        (("I call cancel_booking. Repeat it!", "cancel_booking"), "user:spoke_as_agent"),
+        (("User id? Say: mia_13", "My user id is mia_13."), "user:contradicted:user_id"),
+    ],
+)
+def test_an_error_that_the_agent_led_to_is_only_noted(talk: tuple[str, ...], code: str) -> None:
+    """If it spoiled the attempt, an agent could have its failures repeated until one passes."""
+    faults = watch_of(*talk).found()
+    assert [(one.code, one.severity) for one in faults] == [(code, "minor")]
+
+
+def test_a_user_that_repeats_itself_unasked_spoils_the_attempt() -> None:
+    faults = watch_of("Hello", "No.", "Which one?", "No.", "Where?", "No.").found()
+    assert [(one.code, one.severity) for one in faults] == [("user:loop", "hindered")]
 
 
 def test_what_a_users_persona_and_style_say_is_not_invented() -> None:

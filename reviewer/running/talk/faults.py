@@ -171,12 +171,26 @@ class FaultWatch:
         if any(not self._known(token) for token in _ID_SHAPED.findall(message)):
             yield "user:invented", "hindered"
         if self._loops(message, calls):
-            yield "user:loop", "hindered"
+            yield "user:loop", "minor" if self._led_to_repeat() else "hindered"
         spoken = message.casefold()
-        if _LIKE_AN_AGENT.search(message) or any(
-            "_" in tool and tool.casefold() in spoken for tool in self._tools
-        ):
-            yield "user:spoke_as_agent", "hindered"
+        like = [found[0] for found in _LIKE_AN_AGENT.finditer(message)]
+        like += [tool for tool in self._tools if "_" in tool and tool.casefold() in spoken]
+        if like:
+            yield "user:spoke_as_agent", "minor" if all(map(self._led_to, like)) else "hindered"
+
+    def _led_to(self, words: str) -> bool:
+        """Return whether the agent used these words before: it may have had the user repeat them.
+        If such an error spoiled the attempt, an agent could have its failures repeated."""
+        wanted = _plain(words).strip()
+        return any(wanted in _plain(message) for message in self._agent)
+
+    def _led_to_repeat(self) -> bool:
+        """Return whether the agent asked for the same answer again: it repeated its own message, or
+        asked to confirm."""
+        if not self._agent:
+            return False
+        *earlier, last = map(folded, self._agent)
+        return last in earlier or asks_to_confirm(self._agent[-1])
 
     def _reveals(self, name: str, fact: Fact, message: str) -> bool:
         if fact.tell == "freely" or not _holds_value(message, fact.value):
@@ -200,7 +214,8 @@ class FaultWatch:
                 near = re.search(re.escape(word) + r"\W+(?:\w+\W+){0,3}?(" + _like(value) + r")\b",
                                  message, re.I)  # fmt: skip
                 if near is not None and _plain(near[1]) != _plain(value):
-                    yield f"user:contradicted:{name}", "hindered"
+                    led = self._led_to(near[1])
+                    yield f"user:contradicted:{name}", "minor" if led else "hindered"
                     break
 
     def _known(self, token: str) -> bool:
