@@ -45,12 +45,13 @@ def _age(text: str) -> str:
     if not (unit in _DAYS and number.isascii() and number.isdigit() and len(number) < 6):
         raise argparse.ArgumentTypeError(f"{text!r} is no age: 90d is 90 days, 12w 12 weeks")
     then = datetime.now(UTC) - timedelta(days=int(number) * _DAYS[unit])
-    return then.strftime("%Y-%m-%dT%H:%M:%SZ")
+    # Times are compared as text, so the year has four digits; strftime writes 876 for 0876.
+    return f"{then.date().isoformat()}T{then:%H:%M:%S}Z"
 
 
 def _day(text: str) -> str:
     try:
-        return f"{date.fromisoformat(text):%Y-%m-%d}T00:00:00Z"
+        return f"{date.fromisoformat(text).isoformat()}T00:00:00Z"
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is no day: 2026-10-01") from None
 

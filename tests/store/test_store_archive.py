@@ -125,7 +125,9 @@ def test_only_what_is_old_and_meant_is_moved(door: Door) -> None:
     mixed = [one for pair in zip(many(3), many(3, "cand-b"), strict=True) for one in pair]
     door.take("mixed.jsonl", mixed)
     door.take("own.jsonl", list(many(3, "cand-c")))
-    assert archived(door, "--before", "2000-01-01") == {"files": [], "staying": 0}
+    for early in ("2000-01-01", "0026-10-01"):
+        assert archived(door, "--before", early) == {"files": [], "staying": 0}
+    assert archived(door, "--older-than", "60000w") == {"files": [], "staying": 0}  # the year 876
     assert archived(door, "--older-than", "1d") == {"files": [], "staying": 0}
     assert archived(door, *EVER, "--candidate", "cand-a") == {"files": [], "staying": 1}
     elsewhere = door.root / "cold"
