@@ -172,6 +172,13 @@ def episode_ids(connection: sqlite3.Connection, suite: int) -> dict[str, int]:
     )
 
 
+def episode_names(connection: sqlite3.Connection, suite: int) -> dict[int, str]:
+    """Return key → id of every episode."""
+    return dict(
+        connection.execute("SELECT id, episode_id FROM episode WHERE suite=?", (suite,)).fetchall()
+    )
+
+
 def episode_key(connection: sqlite3.Connection, suite: int, episode_id: str) -> int | None:
     """Return the key of one episode, None when the suite has none of this name."""
     row = connection.execute(

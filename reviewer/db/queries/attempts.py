@@ -3,10 +3,9 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
-from heapq import merge
-from itertools import groupby
-from operator import itemgetter
 from typing import Any, NamedTuple
+
+from reviewer.db.queries.traces import FLAG_CODES
 
 
 class SlotRow(NamedTuple):
@@ -139,8 +138,9 @@ def signal_codes(connection: sqlite3.Connection, candidate: int) -> dict[int, tu
     codes: dict[int, tuple[str, ...]] = {}
     for trace, code in connection.execute(
         "SELECT f.trace, f.code FROM finding f CROSS JOIN trace t ON t.id = f.trace"
-        " WHERE t.candidate=? AND (f.severity <> 'note' OR f.code = 'thumbs_down')",
-        (candidate,),
+        " WHERE f.code IN (?, ?) AND t.candidate=?"
+        " AND (f.severity <> 'note' OR f.code = 'thumbs_down')",
+        (*FLAG_CODES, candidate),
     ).fetchall():
         codes[trace] = (*codes.get(trace, ()), code)
     return codes
@@ -191,15 +191,24 @@ _ALL = (
 )
 _REVIEWABLE = f"{_ALL} AND {_NOT_LOST}"
 # SQLite keeps the order of a CROSS JOIN: the few rows of the left table select the traces.
-_FLAGGABLE = (
-    f"{_REVIEWABLE} AND (t.passed = 0 OR t.infra = 1) ORDER BY t.id",
-    f"SELECT {_COLUMNS} FROM source_verdict v CROSS JOIN trace t ON t.id = v.trace"
-    f" WHERE t.candidate=? AND {_NOT_LOST} AND v.passed IS NOT t.passed"
-    " AND v.passed IS NOT NULL AND t.passed IS NOT NULL ORDER BY t.id",
-    f"SELECT {_COLUMNS} FROM finding f CROSS JOIN trace t ON t.id = f.trace"
-    " LEFT JOIN source_verdict v ON v.trace = t.id"
-    f" WHERE t.candidate=? AND {_NOT_LOST} AND f.code = 'thumbs_down' AND f.severity = 'note'"
-    " ORDER BY t.id",
+_FLAGGABLE = tuple(
+    "SELECT t.id, t.episode, t.attempt, t.critical, t.passed, v.passed, t.termination"
+    f" FROM {tables} WHERE t.candidate=? AND {_NOT_LOST} AND {clause}"
+    for tables, clause in (
+        (
+            "trace t LEFT JOIN source_verdict v ON v.trace = t.id",
+            "(t.passed = 0 OR t.infra = 1)",
+        ),
+        (
+            "source_verdict v CROSS JOIN trace t ON t.id = v.trace",
+            "v.passed IS NOT t.passed AND v.passed IS NOT NULL AND t.passed IS NOT NULL",
+        ),
+        (
+            "finding f CROSS JOIN trace t ON t.id = f.trace"
+            " LEFT JOIN source_verdict v ON v.trace = t.id",
+            "f.code = 'thumbs_down' AND f.severity = 'note'",
+        ),
+    )
 )
 
 
@@ -288,15 +297,15 @@ def reviewable_slots(connection: sqlite3.Connection, candidate: int) -> list[tup
     ).fetchall()
 
 
-def flaggable_traces(connection: sqlite3.Connection, candidate: int) -> Iterator[ReviewableTrace]:
-    """Yield the attempts that can carry a high flag, by id: those that failed, those that another
-    harness judged differently, and those with a thumbs-down from a user.
+def flaggable_traces(connection: sqlite3.Connection, candidate: int) -> Iterator[tuple[Any, ...]]:
+    """Yield (key, episode, attempt, critical, passed, passed elsewhere, termination) of the
+    attempts that can carry a high flag: those that failed, those that another harness judged
+    differently, and those with a thumbs-down from a user. An attempt may come several times.
 
     A million traces that pass are not read.
     """
-    rows = merge(*(connection.execute(q, (candidate,)) for q in _FLAGGABLE), key=itemgetter(0))
-    for _, same in groupby(rows, key=itemgetter(0)):  # an attempt may be found for several reasons
-        yield _reviewable(next(same))
+    for query in _FLAGGABLE:
+        yield from connection.execute(query, (candidate,))
 
 
 def _reviewable(row: tuple[Any, ...]) -> ReviewableTrace:

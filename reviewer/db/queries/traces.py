@@ -175,7 +175,8 @@ def verdict_of(row: TraceRow, found: Iterable[FindingRow]) -> Verdict:
     )
 
 
-_FLAG_CODES = ("step_budget", "thumbs_down")
+FLAG_CODES = ("step_budget", "thumbs_down")
+"""The codes that flag an attempt for review."""
 
 
 def flagging(
@@ -191,7 +192,7 @@ def flagging(
     codes: dict[int, frozenset[str]] = {}
     for trace, code in connection.execute(
         f"SELECT trace, code FROM finding WHERE {among} AND code IN (?, ?)",
-        (keys, *_FLAG_CODES),
+        (keys, *FLAG_CODES),
     ).fetchall():
         codes[trace] = codes.get(trace, frozenset()) | {code}
     return dict(said), codes

@@ -1,7 +1,7 @@
 """The items to label, made from stored final messages, and the signals that flag their traces."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -63,7 +63,7 @@ def side_of(connection: Connection, suite_id: str, candidate_id: str) -> Side:
     row = registry.candidate_row(connection, suite.id, candidate_id) if suite else None
     if suite is None or row is None:
         raise NoTrace(suite_id, candidate_id, near_ids(connection, suite_id, candidate_id))
-    names = {key: name for name, key in registry.episode_ids(connection, suite.id).items()}
+    names = registry.episode_names(connection, suite.id)
     authors = () if row.manifest is None else trusted_candidate(row.manifest).authors
     return Side(row.id, f"{suite_id}/{candidate_id}", names, authors)
 
@@ -89,21 +89,18 @@ def message_of(side: Side, trace: ReviewableTrace, text: str | None) -> TraceMes
 
 
 def signals_of(
-    connection: Connection,
-    side: Side,
-    traces: Iterable[ReviewableTrace],
-    wanted: Callable[[Signals], bool] = lambda _: True,
+    connection: Connection, side: Side, traces: Iterable[ReviewableTrace]
 ) -> dict[str, Signals]:
-    """Return the signals of each trace whose signals are wanted, by trace id."""
+    """Return the signals of each trace, by trace id."""
     codes = signal_codes(connection, side.key)
-    known: dict[tuple[object, ...], Signals | None] = {}
+    known: dict[tuple[object, ...], Signals] = {}
     found: dict[str, Signals] = {}
     for trace in traces:
         own = codes.get(trace.id, ())
         # The signals depend only on these fields; most failures have the same ones.
         key = own, *trace[6:11]
         if key not in known:
-            made = trace_signals(
+            known[key] = trace_signals(
                 critical=trace.critical,
                 codes=own,
                 termination=trace.termination,
@@ -111,10 +108,7 @@ def signals_of(
                 said_elsewhere=trace.said_elsewhere,
                 efficiency=unpack_diagnostics(trace.diagnostics)[_EFFICIENCY],
             )
-            known[key] = made if wanted(made) else None
-        signals = known[key]
-        if signals is not None:
-            found[side.trace_id(trace)] = signals
+        found[side.trace_id(trace)] = known[key]
     return found
 
 

@@ -8,7 +8,7 @@ than a report (`review_holds`), and loads no code for agreement and judges.
 from __future__ import annotations  # names used only in annotations are not imported
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import UNSET, structs, to_builtins
 
@@ -19,11 +19,12 @@ from reviewer.db.queries.attempts import (
     flaggable_traces,
     reviewable_slots,
     reviewable_traces_in,
+    signal_codes,
 )
 from reviewer.desk.baseline import other_candidate
 from reviewer.desk.labels.book import Book, candidates_of
 from reviewer.desk.labels.counted import CountedLabels, SignedLabels, counted_labels
-from reviewer.desk.labels.items import Side, message_of, side_of, signals_of
+from reviewer.desk.labels.items import Side, message_of, side_of
 from reviewer.desk.suites import ReadySuite
 from reviewer.desk.traces.records import FinalMessages
 from reviewer.report.opinions import (
@@ -59,6 +60,7 @@ from reviewer.review.queue import (
     reasons_of,
     sampled,
     shown_texts,
+    trace_signals,
 )
 from reviewer.stats.figures import Share, Wins
 from reviewer.suite.rubric import Rubric
@@ -74,13 +76,12 @@ if TYPE_CHECKING:
 
 class LabeledMessages(NamedTuple):
     """One candidate's messages on the episodes that have a label, the labels that show one of them,
-    its traces with a high flag, and the high flags that no label has closed. `unsigned` labels
-    about them do not count under this policy, those of `by_authors` under no policy; `changed`
-    signed ones were changed since without a signature."""
+    and the high flags that no label has closed. `unsigned` labels about them do not count under
+    this policy, those of `by_authors` under no policy; `changed` signed ones were changed since
+    without a signature."""
 
     own: tuple[Item, ...]
     about: list[Label]
-    high: dict[str, Signals]
     flags: tuple[QueueFlag, ...]
     unsigned: int = 0
     changed: int = 0
@@ -166,8 +167,26 @@ def judge_record(
 
 
 def high_flags(connection: Connection, side: Side) -> dict[str, Signals]:
-    """Return the traces with a high flag, by id."""
-    return signals_of(connection, side, flaggable_traces(connection, side.key), _is_high)
+    """Return the traces with a high flag, by id, with what may give one."""
+    codes = signal_codes(connection, side.key)
+    known: dict[tuple[Any, ...], Signals | None] = {}
+    found: dict[str, Signals] = {}
+    for trace, episode, attempt, *facts in flaggable_traces(connection, side.key):
+        alike = codes.get(trace, ()), *facts  # those of most failures are equal
+        if alike not in known:
+            critical, passed, said_elsewhere, termination = facts
+            made = trace_signals(
+                critical=bool(critical),
+                codes=alike[0],
+                termination=termination,
+                passed=passed,
+                said_elsewhere=said_elsewhere,
+            )
+            known[alike] = made if _is_high(made) else None
+        signals = known[alike]
+        if signals is not None:
+            found[f"{side.prefix}/{side.names[episode]}/{attempt}"] = signals
+    return found
 
 
 def _is_high(known: Signals) -> bool:
@@ -191,7 +210,6 @@ def read_labeled_messages(
     return LabeledMessages(
         own,
         about,
-        high,
         open_flags(own, high, about),
         counts.unsigned,
         counts.changed,

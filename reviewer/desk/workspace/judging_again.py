@@ -54,7 +54,7 @@ class Judging:
         assert row is not None  # the suites of a walk are in the store
         self.suite, self._made = suite, made
         self.candidates = {one.id: one for one in registry.candidates(connection, row.id)}
-        self.names = {key: name for name, key in registry.episode_ids(connection, row.id).items()}
+        self.names = registry.episode_names(connection, row.id)
         self._episodes = {e.episode_id: e for e in suite.episodes}
         self._contracts: dict[tuple[str, bool, ToolMap], Contract] = {}
         self._limits, self._checks = suite.policy.limits, suite.check_names

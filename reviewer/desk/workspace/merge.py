@@ -324,7 +324,7 @@ class _Merge:
                 plan.apart.add(row.suite_id)
                 continue
             mine = registry.suite_row(self.ours, row.suite_id)
-            episodes = {key: name for name, key in registry.episode_ids(self.other, row.id).items()}
+            episodes = registry.episode_names(self.other, row.id)
             here = registry.episode_ids(self.ours, mine.id) if mine else {}
             for theirs in registry.candidates(self.other, row.id):
                 known = (
