@@ -1,7 +1,7 @@
 """Two candidates of one suite: the report's own regression, episode by episode."""
 
 from math import gcd
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from reviewer.db import registry
 from reviewer.db.connection import Connection
@@ -137,12 +137,14 @@ def _episodes(now: CandidateAssessment, keys: dict[str, int]) -> tuple[EpisodeCh
     titles = {episode.episode_id: episode.title for episode in now.gathered.suite.episodes}
     against = now.assessment.regression
     lost, gained, apart = set(against.lost), set(against.gained), set(against.not_compared)
-    grave = set(against.new_critical)
+    grave, sides = set(against.new_critical), _Sides()
     found = []
     for made in now.assessment.figures.episodes:
         name = made.episode_id
         other = before.get(name, EpisodeCounts(episode_id=name))
-        word: EpisodeWord = "changed" if _said(made) != _said(other) else "unchanged"
+        now_said, candidate = sides.of(made)
+        then_said, baseline = sides.of(other)
+        word: EpisodeWord = "changed" if now_said != then_said else "unchanged"
         if name in lost:
             word = "lost"
         elif name in gained:
@@ -155,8 +157,8 @@ def _episodes(now: CandidateAssessment, keys: dict[str, int]) -> tuple[EpisodeCh
                 episode_id=name,
                 title=titles.get(name, ""),
                 change=word,
-                baseline=_outcome(other),
-                candidate=_outcome(made),
+                baseline=baseline,
+                candidate=candidate,
                 new_critical=name in grave,
                 why=_why(other.counted, made.counted) if word == "not compared" else "",
             )
@@ -167,6 +169,19 @@ def _episodes(now: CandidateAssessment, keys: dict[str, int]) -> tuple[EpisodeCh
 def _rank(each: EpisodeChange) -> tuple[int, bool, int]:
     """Return a sort key: by the change of the episode, critical failures first."""
     return ORDER.index(each.change), not each.new_critical, -each.baseline.critical
+
+
+class _Sides(dict[tuple[Any, ...], tuple[tuple[object, ...], Outcome]]):
+    """What an episode's counts say of one side, and how it is shown; most episodes have equal
+    counts, which are looked at once."""
+
+    def of(self, made: EpisodeCounts) -> tuple[tuple[object, ...], Outcome]:
+        e = made.counted
+        kind = e.passes, e.measured, e.attempts, made.critical, e.gate_fail, e.gate_unknown
+        found = self.get(kind)
+        if found is None:
+            found = self[kind] = _said(made), _outcome(made)
+        return found
 
 
 def _said(made: EpisodeCounts) -> tuple[object, ...]:
