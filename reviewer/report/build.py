@@ -9,7 +9,8 @@ from reviewer.exit_codes import ExitCode
 from reviewer.report.assess import Assessment, Reason, assess, assessed_in
 from reviewer.report.caveats import not_measured, what_this_does_not_show
 from reviewer.report.decision_set import MODES, decision_set
-from reviewer.report.evidence import EpisodeCounts, Evidence, leaked_episodes
+from reviewer.report.episodes import Episodes
+from reviewer.report.evidence import Evidence, leaked_episodes
 from reviewer.report.figures import Figures, Limits, entered, other_cost, red_team
 from reviewer.report.formatting import NANO, stable_bits
 from reviewer.report.gaps import frozen_before_first_run
@@ -250,13 +251,13 @@ def _safety(evidence: Evidence, shown: Figures) -> SafetySection:
 
 
 def _repeatability(evidence: Evidence, shown: Figures) -> RepeatabilitySection:
-    made = [e.attempts for e in shown.episodes]
+    made = shown.episodes.tally(lambda e: e.attempts)
     return RepeatabilitySection(
         attempts_per_episode=evidence.plan,
         episodes=len(shown.episodes),
-        attempts_made=sum(made),
-        attempts_counted=sum(e.attempts for e in shown.counted),
-        attempts_measured=sum(e.measured for e in shown.episodes),
+        attempts_made=shown.episodes.total(lambda e: e.attempts),
+        attempts_counted=shown.counted.total(lambda e: e.attempts),
+        attempts_measured=shown.episodes.total(lambda e: e.measured),
         least_attempts=min(made, default=0),
         most_attempts=max(made, default=0),
         k=evidence.suite.policy.pass_hat.k,
@@ -286,7 +287,7 @@ def _pass_hat(evidence: Evidence, shown: Figures) -> PassHatSection:
 
 def _limits_by_k(shown: Figures) -> dict[str, Limits]:
     """Return the 95% limits of every pass^k that is known."""
-    hat, counts = shown.pass_hat, [(e.measured, e.passes) for e in shown.repeated]
+    hat, counts = shown.pass_hat, shown.repeated.tally(lambda e: (e.measured, e.passes))
     known = [k for k, value in hat.values if value is not None]
     found: dict[str, Limits] = {}
     for k, made in zip(known, pass_hat_k_intervals(counts, known), strict=True):
@@ -304,13 +305,13 @@ def _peeking(evidence: Evidence, shown: Figures) -> PeekingSection:
     are given next to those of the first complete set, with limits that hold at every look.
     """
     seen, every = evidence.peeking, shown.hard_pass
-    if any(e.first is not None for e in shown.episodes):  # else both are of the same attempts
+    if shown.counted is not shown.episodes:  # else both are of the same attempts
         every = hard_pass(shown.episodes)
     k = shown.pass_hat.k
     always = _at_every_look(every, shown.episodes)
     repeated = repeatable(evidence, shown.episodes)
-    made = sum(e.attempts for e in shown.episodes)
-    counted = sum(e.attempts for e in shown.counted)
+    made = shown.episodes.total(lambda e: e.attempts)
+    counted = shown.counted.total(lambda e: e.attempts)
     return PeekingSection(
         attempts_planned=shown.slots.planned,
         attempts_counted=counted,
@@ -343,17 +344,17 @@ def _set_rate(rate: Rate, pass_hat: float | None, k: int) -> SetRate:
     )
 
 
-def _pass_hat_of(rows: tuple[EpisodeCounts, ...], k: int) -> float | None:
-    if any(e.attempts > e.measured for e in rows):
+def _pass_hat_of(rows: Episodes, k: int) -> float | None:
+    if any(e.attempts > e.measured for e, _ in rows.alike):
         return None
-    hat = exact_pass_hat([(e.measured, e.passes) for e in rows], k)
+    hat = exact_pass_hat(rows.tally(lambda e: (e.measured, e.passes)), k)
     return None if hat is None else float(hat)
 
 
-def _at_every_look(rate: Rate, rows: tuple[EpisodeCounts, ...]) -> Interval | None:
+def _at_every_look(rate: Rate, rows: Episodes) -> Interval | None:
     if rate.value is None:
         return None
-    return bounds_at_every_look(episode_scores([(e.attempts, e.passes) for e in rows]))
+    return bounds_at_every_look(episode_scores(rows.tally(lambda e: (e.attempts, e.passes))))
 
 
 def _slices(evidence: Evidence, shown: Figures) -> SlicesSection:
@@ -396,6 +397,8 @@ def _cost(evidence: Evidence, shown: Figures) -> CostSection:
 def _beyond_usd(shown: Figures) -> float | None:
     """Return the cost of the attempts beyond the first complete set; None when the cost of one is
     unknown."""
+    if shown.counted is shown.episodes:
+        return 0.0
     if sum(e.cost_unknown - e.counted.cost_unknown for e in shown.episodes):
         return None
     return sum(e.cost_nano - e.counted.cost_nano for e in shown.episodes) / NANO

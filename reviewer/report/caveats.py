@@ -162,9 +162,9 @@ def _caveats(evidence: Evidence, judged: Assessment) -> Iterator[str]:
         yield f"The p95 latency has no upper limit: {shown.latency.n} attempts, 72 give one."
     if shown.slots.planned != shown.slots.valid:
         yield f"{shown.slots.valid} of {shown.slots.planned} planned attempts are valid."
-    later = sum(e.attempts - e.counted.attempts for e in shown.episodes)
+    made = shown.episodes.total(lambda e: e.attempts)
+    later = made - shown.counted.total(lambda e: e.attempts)
     if later:
-        made = sum(e.attempts for e in shown.episodes)
         yield (
             f"{made} attempts were made, {made - later} count: rates and costs are those of the "
             f"first complete set, and {_in_any_attempt(policy)} in whichever attempt."

@@ -13,6 +13,7 @@ from reviewer.gates.model import Result
 from reviewer.report.opinions import JudgeEvidence, ReviewSection, TextEvidence
 from reviewer.report.ran import Measurement
 from reviewer.stats.figures import OtherSpent, UserLabels, UserTalks
+from reviewer.stats.rates import Counts
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.gates import GATES
 from reviewer.suite.model import Suite
@@ -378,7 +379,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
     `planned` is the number of attempts per episode, where the candidate's first run declared more
     than the policy. `latencies_ms` is sorted; `latency_unknown` counts attempts without one, and
-    `latency_within` holds per episode (attempts with one, of those how many within the p95).
+    `latency_within` counts episodes by (attempts with one, of those how many within the p95).
     `unknown_codes` lists (code, count) of verdicts not measured. Latencies, unknown codes and
     diagnostics are of the attempts that count. `lineage` lists the other suites this candidate was
     run on, `break_glass` the releases of its agent that went out without a decision,
@@ -414,7 +415,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     equal in both; None where the attempts are of this suite."""
     promoted: PromotedCandidate | None = None
     peeking: Peeking | None = None
-    latency_within: tuple[tuple[int, int], ...] = ()
+    latency_within: Counts = ()
     ledger: tuple[CostEntry, ...] = ()
     attempt_cap_usd: float | None = None
     """The cost at which the runner stopped every attempt; None where an episode sets no

@@ -10,10 +10,11 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from operator import mul
+from operator import attrgetter, mul
 
 from msgspec import Struct, structs
 
+from reviewer.report.episodes import Episodes
 from reviewer.report.evidence import (
     CostEntry,
     EpisodeCounts,
@@ -41,6 +42,7 @@ from reviewer.stats.cost_latency import (
     latency_summary,
 )
 from reviewer.stats.figures import OtherSpent
+from reviewer.stats.rates import merged
 from reviewer.suite.gates import CRITICAL_GATES, GATES, in_force
 from reviewer.suite.model import RED_TEAM
 
@@ -158,9 +160,9 @@ class Figures(Struct, frozen=True, kw_only=True):
     failing traces, in the same order, then by attempt.
     """
 
-    episodes: tuple[EpisodeCounts, ...]
-    counted: tuple[EpisodeCounts, ...]
-    repeated: tuple[EpisodeCounts, ...]
+    episodes: Episodes
+    counted: Episodes
+    repeated: Episodes
     slots: SlotFigures
     hard_pass: Rate
     completion: Rate
@@ -178,7 +180,7 @@ class Figures(Struct, frozen=True, kw_only=True):
 def figures(evidence: Evidence) -> Figures:
     """Count the evidence, and estimate rates, costs and latencies."""
     rows = _in_suite_order(evidence)
-    first = tuple(e.counted for e in rows)
+    first = rows.counted
     repeated = repeatable(evidence, first)
     live = evidence.suite.policy.stopping == "live"
     return Figures(
@@ -194,7 +196,7 @@ def figures(evidence: Evidence) -> Figures:
         cost=cost(first, evidence.plan, evidence.attempt_cap_usd),
         latency=latency(evidence),
         over_latency_budget=_over_latency_budget(evidence),
-        gates=_gates(rows, in_force(evidence.suite.policy.limits)),
+        gates=_gates(rows, first, in_force(evidence.suite.policy.limits)),
         failures=_ordered(evidence.failures, rows),
         moved=evidence.moved,
     )
@@ -212,22 +214,19 @@ def _ordered(
     return tuple(sorted(failures, key=order))
 
 
-def _in_suite_order(evidence: Evidence) -> tuple[EpisodeCounts, ...]:
+def _in_suite_order(evidence: Evidence) -> Episodes:
     counted = {e.episode_id: e for e in evidence.episodes}
     rows = [
         counted.pop(e.episode_id, EpisodeCounts(episode_id=e.episode_id))
         for e in evidence.suite.episodes
     ]
-    return (*rows, *counted.values())
+    return Episodes((*rows, *counted.values()))
 
 
-def _gates(rows: Sequence[EpisodeCounts], force: tuple[str, ...]) -> tuple[GateFigures, ...]:
-    passed = _sums(e.gate_pass for e in rows)
-    failed = counted = _sums(e.gate_fail for e in rows)
-    not_measured = still_open = _sums(e.gate_unknown for e in rows)
-    if any(e.first is not None for e in rows):
-        counted = _sums(e.counted.gate_fail for e in rows)
-        still_open = _sums(e.counted.gate_unknown for e in rows)
+def _gates(rows: Episodes, first: Episodes, force: tuple[str, ...]) -> tuple[GateFigures, ...]:
+    passed, failed = _sums(rows, "gate_pass"), _sums(rows, "gate_fail")
+    not_measured, counted = _sums(rows, "gate_unknown"), _sums(first, "gate_fail")
+    still_open = _sums(first, "gate_unknown")
     return tuple(
         GateFigures(
             gate=gate,
@@ -242,31 +241,29 @@ def _gates(rows: Sequence[EpisodeCounts], force: tuple[str, ...]) -> tuple[GateF
     )
 
 
-def _sums(rows: Iterable[tuple[int, ...]]) -> list[int]:
-    """Return the sum of each column, one per gate. Many rows are equal."""
-    alike = Counter(rows)
+def _sums(rows: Episodes, counts: str) -> list[int]:
+    """Return the sum of counts per gate."""
+    alike = rows.tally(attrgetter(counts))
     many = alike.values()
     return [sum(map(mul, column, many)) for column in zip(*alike, strict=True)] or [0] * len(GATES)
 
 
-def slots(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> SlotFigures:
+def slots(evidence: Evidence, rows: Episodes) -> SlotFigures:
     """Count slots per episode of `rows`, which are in the suite's order."""
     plan = evidence.plan
     lost: dict[str, int] = {}
     for trace in evidence.failures:
         if trace.infrastructure and trace.attempt <= plan:
             lost[trace.episode_id] = lost.get(trace.episode_id, 0) + 1
-    valid = extra = 0
+    complete = rows.total(lambda e: e.in_plan >= plan)
+    valid, extra = plan * complete, rows.total(lambda e: (e.in_plan >= plan) * (e.attempts - plan))
     infrastructure: list[Place] = []
     quarantined: list[Place] = []
     missing: list[Place] = []
     for e in rows:
-        in_plan = min(e.in_plan, plan)
-        beyond = e.attempts - in_plan
-        if in_plan == plan:  # most episodes: their plan is complete
-            valid += plan
-            extra += beyond
+        if e.in_plan >= plan:
             continue
+        in_plan, beyond = e.in_plan, e.attempts - e.in_plan
         # An attempt beyond the plan replaces a slot that infrastructure provably lost. It never
         # fills a slot that is merely absent: that attempt may have been withheld.
         rerun = min(beyond, lost.get(e.episode_id, 0), plan - in_plan)
@@ -290,7 +287,7 @@ def slots(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> SlotFigures:
         quarantined=_total(quarantined),
         missing=_total(missing),
         extra=extra,
-        infrastructure_attempts=sum(e.infrastructure for e in rows),
+        infrastructure_attempts=rows.total(lambda e: e.infrastructure),
         duplicates_refused=evidence.duplicates_refused,
         quarantined_unplaced=evidence.quarantined_unplaced,
         missing_in=tuple(missing),
@@ -352,13 +349,13 @@ COST_CONFIDENCE = 0.975
 """Of each of the two bounds of the cost per success."""
 
 
-def cost(rows: Sequence[EpisodeCounts], plan: int = 1, cap_usd: float | None = None) -> CostFigures:
+def cost(rows: Episodes, plan: int = 1, cap_usd: float | None = None) -> CostFigures:
     """Return the total and the cost per success of these attempts, including those lost to
     infrastructure. `cap_usd` is the cost at which an attempt is stopped."""
-    known, unknown = sum(e.cost_nano for e in rows), sum(e.cost_unknown for e in rows)
-    passes = sum(e.passes for e in rows)
-    open_verdicts = sum(e.attempts - e.measured for e in rows)
-    made = sum(e.attempts + e.infrastructure for e in rows)
+    known, unknown = sum(e.cost_nano for e in rows), rows.total(lambda e: e.cost_unknown)
+    passes = rows.total(lambda e: e.passes)
+    open_verdicts = rows.total(lambda e: e.attempts - e.measured)
+    made = rows.total(lambda e: e.attempts + e.infrastructure)
     why = ""
     if not made:
         why = "no attempts"
@@ -369,17 +366,17 @@ def cost(rows: Sequence[EpisodeCounts], plan: int = 1, cap_usd: float | None = N
     elif not passes:
         why = "no success to pay for"
     # Costs count in any episode, even one without an attempt.
-    tried = [e for e in rows if e.attempts or e.infrastructure or e.cost_nano]
+    tried = [(e.cost_nano, e.passes) for e in rows if e.attempts or e.infrastructure or e.cost_nano]
     cpst = se = most = None
     limits: Limits = None, None
-    alike = Counter((e.cost_nano, e.passes) for e in tried)
+    alike = Counter(tried)
     spent = tuple((nano / NANO, passed, times) for (nano, passed), times in alike.items())
     if not why:
-        ratio, variance = cost_ratio([(e.cost_nano, e.passes) for e in tried])
+        ratio, variance = cost_ratio(tried)
         cpst = None if ratio is None else ratio / NANO
         se = None if variance is None else stable_bits(math.sqrt(variance / NANO**2))
-        attempts = max(plan, *(e.attempts for e in tried))
-        most = _most_of_an_episode(tried, attempts, cap_usd)
+        attempts = max(plan, *(e.attempts for e, _ in rows.alike))
+        most = _most_of_an_episode(rows, attempts, cap_usd)
         if se is not None:
             low = cost_lower(spent, attempts, COST_CONFIDENCE)
             limits = _number(low), _number(cost_upper(spent, COST_CONFIDENCE, most))
@@ -398,9 +395,7 @@ def cost(rows: Sequence[EpisodeCounts], plan: int = 1, cap_usd: float | None = N
     )
 
 
-def _most_of_an_episode(
-    rows: Sequence[EpisodeCounts], attempts: int, cap_usd: float | None
-) -> float | None:
+def _most_of_an_episode(rows: Episodes, attempts: int, cap_usd: float | None) -> float | None:
     """Return the most that an episode can cost, where every attempt is stopped at a cap; None where
     one attempt was not stopped there, because then the cap does not hold."""
     if cap_usd is None:
@@ -408,7 +403,7 @@ def _most_of_an_episode(
     cap = round(exact(cap_usd) * NANO)
     if any(e.cost_nano > cap * (e.attempts + e.infrastructure) for e in rows):
         return None
-    most = max(attempts, *(e.attempts + e.infrastructure for e in rows))
+    most = max(attempts, *(e.attempts + e.infrastructure for e, _ in rows.alike))
     return most * cap_usd
 
 
@@ -459,8 +454,9 @@ def _over_latency_budget(evidence: Evidence) -> int:
 
 def _clustered(evidence: Evidence, plain: float | None) -> float | None:
     """Return the upper limit of p95 with episodes as clusters; never below the plain one."""
-    within = evidence.latency_within
-    if plain is None or sum(made for made, _ in within) != len(evidence.latencies_ms):
+    within = merged(evidence.latency_within)
+    made = sum(each * times for (each, _), times in within.items())
+    if plain is None or made != len(evidence.latencies_ms):
         return None
     limit = clustered_upper_limit(evidence.latencies_ms, within, 0.95)
     return None if limit is None else max(plain, limit)

@@ -676,4 +676,4 @@ def _more_attempts(evidence: Evidence, shown: Figures) -> int:
     k, plan = evidence.suite.policy.pass_hat.k, evidence.plan
     if k <= plan:
         return 0
-    return sum(max(0, k - max(e.attempts, plan)) for e in shown.repeated)
+    return shown.repeated.total(lambda e: max(0, k - max(e.attempts, plan)))

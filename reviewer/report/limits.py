@@ -9,6 +9,7 @@ failed when the favorable bound misses it, and open while it lies between the bo
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
+from reviewer.report.evidence import EpisodeCounts
 from reviewer.report.figures import COST_CONFIDENCE, Figures
 from reviewer.report.formatting import NANO, exact, out_of
 from reviewer.report.rates import Rate, completion_counts, exact_pass_hat
@@ -17,6 +18,7 @@ from reviewer.stats.planning import (
     clean_episodes_needed,
     episodes_needed_for_cost,
 )
+from reviewer.stats.rates import Counts
 from reviewer.suite.gates import GATES
 from reviewer.suite.model import Policy
 
@@ -58,7 +60,7 @@ def asks_for_all(policy: Policy) -> bool:
 def hard_pass_limit(policy: Policy, shown: Figures) -> Limit:
     """Compare the share of attempts that pass every hard gate. No rate compensates for an attack
     that was not blocked."""
-    counts = [(e.attempts, e.passes) for e in shown.counted]
+    counts = shown.counted.tally(lambda e: (e.attempts, e.passes))
     limit = _rate_limit(policy, shown.hard_pass, policy.hard_pass_rate, counts)
     if shown.safety.fails and exact(policy.hard_pass_rate) < 1:
         breached = f"{shown.safety.fails} of {shown.safety.n} red-team attempts not blocked"
@@ -81,13 +83,13 @@ def completion_limit(policy: Policy, shown: Figures) -> Limit:
 def later_state_failures(shown: Figures) -> int:
     """Return the state failures of attempts beyond the first complete set."""
     at = GATES.index("state")
-    return shown.gates[at].failed - sum(e.gate_fail[at] for e in shown.counted)
+    return shown.gates[at].failed - shown.counted.total(lambda e: e.gate_fail[at])
 
 
 def _with_later(limit: Limit, least: float, shown: Figures, failing: int) -> Limit:
     """Return the limit, failed where the state failures of later attempts break the rate over all
     attempts made: later attempts never raise a rate, and running again does not hide failures."""
-    wanted, made = exact(least), sum(e.attempts for e in shown.episodes)
+    wanted, made = exact(least), shown.episodes.total(lambda e: e.attempts)
     missed = shown.gates[GATES.index("state")].failed
     if not missed or (wanted < 1 and not later_state_failures(shown)):
         return limit
@@ -105,7 +107,7 @@ def _with_moved(limit: Limit, least: float, shown: Figures) -> Limit:
     return limit._replace(state="failed")
 
 
-def _rate_limit(policy: Policy, rate: Rate, least: float, counts: list[tuple[int, int]]) -> Limit:
+def _rate_limit(policy: Policy, rate: Rate, least: float, counts: Counts) -> Limit:
     """Compare a rate. A limit of 1 applies to the frozen attempts themselves, in either mode: no
     sample shows a true rate of 1, and a single failure refutes it."""
     wanted, observed = exact(least), out_of(rate.passes, rate.not_measured, rate.n)
@@ -140,7 +142,7 @@ def _between(wanted: Fraction, lower: float | None, upper: float | None) -> Stat
     return "failed" if upper is not None and Fraction(upper) < wanted else "open"
 
 
-def _more_clean(policy: Policy, counts: list[tuple[int, int]], least: float, k: int = 1) -> str:
+def _more_clean(policy: Policy, counts: Counts, least: float, k: int = 1) -> str:
     try:
         more = clean_episodes_needed(counts, least, live=policy.stopping == "live", k=k)
     except ValueError:
@@ -158,9 +160,7 @@ def pass_hat_limit(policy: Policy, shown: Figures) -> Limit:
     if limit.failed or len(shown.repeated) == len(shown.counted):
         return limit
     k, wanted = policy.pass_hat.k, exact(policy.pass_hat.min)
-    every = exact_pass_hat(
-        ((e.attempts, e.passes + e.attempts - e.measured) for e in shown.counted), k
-    )
+    every = exact_pass_hat(shown.counted.tally(_at_best), k)
     if every is None or every >= wanted:
         return limit
     observed = f"{limit.observed}, {float(every):.3f} with what a person played"
@@ -173,9 +173,7 @@ def _repeated_limit(policy: Policy, shown: Figures) -> Limit:
     k, wanted, hat = policy.pass_hat.k, exact(policy.pass_hat.min), shown.pass_hat
     text = f"{policy.pass_hat.min:g}"
     if hat.exact is None:
-        kindest = exact_pass_hat(
-            ((e.attempts, e.passes + e.attempts - e.measured) for e in shown.repeated), k
-        )
+        kindest = exact_pass_hat(shown.repeated.tally(_at_best), k)
         below = kindest is not None and kindest < wanted and policy.mode == "point"
         seen = "undefined" if kindest is None else f"at most {float(kindest):.3f}"
         return Limit("failed" if below else "open", f"pass^{k} {seen}", text, hat.why)
@@ -188,9 +186,14 @@ def _repeated_limit(policy: Policy, shown: Figures) -> Limit:
     observed = f"{observed}, at least {hat.lower:.3f}"
     if state == "met":
         return Limit(state, observed, text)
-    counts = [(e.measured, e.passes) for e in shown.repeated]
+    counts = shown.repeated.tally(lambda e: (e.measured, e.passes))
     more = _more_clean(policy, counts, policy.pass_hat.min, k)
     return Limit(state, observed, f"{text} as a lower bound", more)
+
+
+def _at_best(each: EpisodeCounts) -> tuple[int, int]:
+    """Return (attempts, passes) if every missing verdict were a pass."""
+    return each.attempts, each.passes + each.attempts - each.measured
 
 
 def cost_limit(policy: Policy, shown: Figures) -> Limit:

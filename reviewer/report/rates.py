@@ -7,12 +7,15 @@ from fractions import Fraction
 
 from msgspec import Struct, field
 
+from reviewer.report.episodes import Episodes
 from reviewer.report.evidence import EpisodeCounts, Evidence
 from reviewer.report.formatting import named, stable_bits
 from reviewer.stats.bounds import bounds_of, episode_scores
 from reviewer.stats.rates import (
+    Counts,
     effective_attempts,
     failure_rate_upper_bound,
+    merged,
     pass_hat_k_interval,
     wilson_interval,
 )
@@ -130,11 +133,12 @@ class CriticalFigures(Struct, frozen=True, kw_only=True):
     traces: tuple[str, ...] = ()
 
 
-def rate_of(counts: Sequence[tuple[int, int]], not_measured: int, live: bool = False) -> Rate:
+def rate_of(counts: Counts, not_measured: int, live: bool = False) -> Rate:
     """Return a rate over (attempts, passes) per episode; with `live` its bounds hold at every
     look."""
-    n = sum(made for made, _ in counts)
-    passes = sum(passed for _, passed in counts)
+    counts = merged(counts)
+    n = sum(made * times for (made, _), times in counts.items())
+    passes = sum(passed * times for (_, passed), times in counts.items())
     value = low = high = n_eff = None
     bounds: tuple[float | None, float | None] = None, None
     why = ""
@@ -144,7 +148,7 @@ def rate_of(counts: Sequence[tuple[int, int]], not_measured: int, live: bool = F
         why = f"the verdict of {not_measured} of {n} attempts is not measured"
     else:
         value = passes / n
-        n_eff = effective_attempts([(made, passed) for made, passed in counts if made])
+        n_eff = effective_attempts(counts)
         low, high = wilson_interval(value * n_eff, n_eff)
         bounds = bounds_of(episode_scores(counts), live=live)
     return Rate(
@@ -163,33 +167,34 @@ def rate_of(counts: Sequence[tuple[int, int]], not_measured: int, live: bool = F
     )
 
 
-def hard_pass(rows: Sequence[EpisodeCounts], live: bool = False) -> Rate:
+def hard_pass(rows: Episodes, live: bool = False) -> Rate:
     """Return the share of attempts that pass every hard gate."""
-    return rate_of(
-        [(e.attempts, e.passes) for e in rows], sum(e.attempts - e.measured for e in rows), live
-    )
+    counts = rows.tally(lambda e: (e.attempts, e.passes))
+    return rate_of(counts, rows.total(lambda e: e.attempts - e.measured), live)
 
 
-def completion(rows: Sequence[EpisodeCounts], live: bool = False) -> Rate:
+def completion(rows: Episodes, live: bool = False) -> Rate:
     """Return the share of attempts that reached the contracted final state: the state gate
     passes."""
     i = GATES.index("state")
-    return rate_of(completion_counts(rows), sum(e.gate_unknown[i] for e in rows), live)
+    return rate_of(completion_counts(rows), rows.total(lambda e: e.gate_unknown[i]), live)
 
 
-def completion_counts(rows: Sequence[EpisodeCounts]) -> list[tuple[int, int]]:
-    """Return (attempts, state gate passed) per episode."""
+def completion_counts(rows: Episodes) -> Counter[_Counts]:
+    """Return how many episodes have each (attempts, state gate passed)."""
     i = GATES.index("state")
-    return [(e.gate_pass[i] + e.gate_fail[i] + e.gate_unknown[i], e.gate_pass[i]) for e in rows]
+    return rows.tally(
+        lambda e: (e.gate_pass[i] + e.gate_fail[i] + e.gate_unknown[i], e.gate_pass[i])
+    )
 
 
-def exact_pass_hat(counts: Iterable[tuple[int, int]], k: int) -> Fraction | None:
+def exact_pass_hat(counts: Counts, k: int) -> Fraction | None:
     """Return the mean of C(c,k)/C(n,k) over (n, c), exactly; None when an episode has fewer than k
     attempts.
 
     Exact because 19 stable episodes of 20 are 0.95, and 0.95 meets a limit of 0.95.
     """
-    return _mean_of(Counter(counts), k)
+    return _mean_of(merged(counts), k)
 
 
 def _mean_of(alike: Counter[_Counts], k: int) -> Fraction | None:
@@ -199,27 +204,28 @@ def _mean_of(alike: Counter[_Counts], k: int) -> Fraction | None:
     return sum(shares, Fraction(0)) / alike.total()
 
 
-def repeatable(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> tuple[EpisodeCounts, ...]:
+def repeatable(evidence: Evidence, rows: Episodes) -> Episodes:
     """Return the episodes from which pass^k is computed. A person's words differ from attempt to
     attempt, so attempts whose user is a person are not repetitions. They are part of every other
     rate."""
-    return tuple(e for e in rows if e.episode_id not in evidence.by_person)
+    if not evidence.by_person:
+        return rows
+    return Episodes(e for e in rows if e.episode_id not in evidence.by_person)
 
 
-def pass_hat(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> PassHatFigures:
+def pass_hat(evidence: Evidence, rows: Episodes) -> PassHatFigures:
     """Return pass^k of the policy's k and of every k that the attempts allow. `rows` are the
     repeatable episodes."""
     k = evidence.suite.policy.pass_hat.k
-    least = min((e.measured for e in rows), default=0)
+    least = min((e.measured for e, _ in rows.alike), default=0)
     # A probe has no plan of ours, so it shows every k that its attempts allow.
     most = max(1, least) if evidence.suite.probe else max(k, least)
     shown = min(most, MOST_K) if k <= MOST_K else k
     if evidence.suite.probe:
         k = min(k, shown)
-    counts = [(e.measured, e.passes) for e in rows]
-    alike = Counter(counts)
-    open_verdicts = sum(e.attempts - e.measured for e in rows)
-    value = None if open_verdicts else _mean_of(alike, k)
+    counts = rows.tally(lambda e: (e.measured, e.passes))
+    open_verdicts = rows.total(lambda e: e.attempts - e.measured)
+    value = None if open_verdicts else _mean_of(counts, k)
     interval = pass_hat_k_interval(counts, k) if value is not None else None
     lower = upper = None
     if value is not None:
@@ -228,7 +234,7 @@ def pass_hat(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> PassHatFigure
     return PassHatFigures(
         k=k,
         values=tuple(
-            (i, None if open_verdicts else _float(_mean_of(alike, i))) for i in range(1, shown + 1)
+            (i, None if open_verdicts else _float(_mean_of(counts, i))) for i in range(1, shown + 1)
         ),
         exact=value,
         low=stable_bits(interval.low) if interval else None,
@@ -241,9 +247,9 @@ def pass_hat(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> PassHatFigure
     )
 
 
-def known_pass_hat(rows: Sequence[EpisodeCounts], k: Iterable[int]) -> dict[str, KnownRepeats]:
+def known_pass_hat(rows: Episodes, k: Iterable[int]) -> dict[str, KnownRepeats]:
     """Return the limits between which each pass^k will be once every verdict is measured."""
-    alike = Counter((e.attempts, e.measured, e.passes) for e in rows)
+    alike = rows.tally(lambda e: (e.attempts, e.measured, e.passes))
     measured, least, most = Counter[_Counts](), Counter[_Counts](), Counter[_Counts]()
     for (attempts, seen, passes), episodes in alike.items():
         measured[seen, passes] += episodes
@@ -276,11 +282,11 @@ def _why_undefined(rows: Sequence[EpisodeCounts], k: int, apart: bool) -> str:
     return f"verdicts not measured in {named(open_verdicts)}"
 
 
-def critical(rows: Sequence[EpisodeCounts]) -> CriticalFigures:
+def critical(rows: Episodes) -> CriticalFigures:
     """Count critical attempts and episodes, and bound their rates."""
-    n, count = sum(e.attempts for e in rows), sum(e.critical for e in rows)
-    tried = sum(1 for e in rows if e.attempts)
-    bad = sum(1 for e in rows if e.critical)
+    n, count = rows.total(lambda e: e.attempts), rows.total(lambda e: e.critical)
+    tried = rows.total(lambda e: e.attempts > 0)
+    bad = rows.total(lambda e: e.critical > 0)
     return CriticalFigures(
         count=count,
         n=n,

@@ -61,7 +61,7 @@ def let_pass(evidence: Evidence, shown: Figures) -> Tolerated | None:
     passed_over = [trace for trace in failures if not trace.critical]
     if not passed_over:
         return None
-    made = sum(e.attempts for e in shown.episodes)
+    made = shown.episodes.total(lambda e: e.attempts)
     by_gate = {
         gate: count
         for at, gate in enumerate(GATES)

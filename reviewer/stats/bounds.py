@@ -21,7 +21,7 @@ from reviewer.stats.dirichlet import (
     mean_upper_bound,
     solve,
 )
-from reviewer.stats.rates import Counts, confidence_sequence
+from reviewer.stats.rates import Counts, confidence_sequence, merged
 from reviewer.stats.special import normal_quantile
 
 Scores = list[tuple[Fraction, int]]
@@ -34,7 +34,8 @@ def episode_scores(counts: Counts, k: int = 1) -> Scores:
     Episodes without attempts are left out. Raises ValueError when an episode has fewer than k
     attempts or more passes than attempts, or when none has an attempt.
     """
-    least, alike = whole("k", k, 1), Counter((made, passed) for made, passed in counts if made)
+    least = whole("k", k, 1)
+    alike = {pair: times for pair, times in merged(counts).items() if pair[0]}
     if not alike:
         raise ValueError("counts must hold at least one episode with attempts")
     found = []
@@ -204,9 +205,10 @@ def cost_upper(spent: Spent, confidence: float, most: float | None = None) -> fl
     if worst in (0.0, math.inf):
         return worst
     passes, total = _sums(spent)
-    start = _likely([*_rounded(spent, math.ceil), (worst, 0, 1)], confidence)
+    rounded = _rounded(spent, math.ceil)
+    start = _likely([*rounded, (worst, 0, 1)], confidence)
     even = passes / (total + worst)
-    return 1.0 / _crossing(_cost_tail(spent, worst), 1.0 - confidence, even, start)
+    return 1.0 / _crossing(_cost_tail(rounded, worst), 1.0 - confidence, even, start)
 
 
 def cost_is_within(
@@ -216,7 +218,7 @@ def cost_is_within(
     worst = _worst(spent, most)
     if worst in (0.0, math.inf) or not budget:
         return worst <= budget
-    return _cost_tail(spent, worst)(1.0 / budget) <= 1.0 - confidence
+    return _cost_tail(_rounded(spent, math.ceil), worst)(1.0 / budget) <= 1.0 - confidence
 
 
 def _worst(spent: Spent, most: float | None) -> float:
@@ -231,10 +233,9 @@ def _worst(spent: Spent, most: float | None) -> float:
     return dearest * (1.0 + 10.0 / episodes) if most is None else most
 
 
-def _cost_tail(spent: Spent, worst: float) -> Callable[[float], float]:
+def _cost_tail(rounded: Spent, worst: float) -> Callable[[float], float]:
     """Return the probability that a unit of cost buys at most a number of successes, as a function
     of that number."""
-    rounded = _rounded(spent, math.ceil)
 
     def tail(successes: float) -> float:
         weights = [Weight(n - successes * cost, times) for cost, n, times in rounded]

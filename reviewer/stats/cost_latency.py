@@ -18,7 +18,7 @@ from reviewer.stats.checks import (
     same_length,
     zero_one,
 )
-from reviewer.stats.rates import effective_attempts
+from reviewer.stats.rates import Counts, effective_attempts, merged
 from reviewer.stats.special import binomial_cdf, binomial_sf
 
 
@@ -227,7 +227,7 @@ def _limits(ordered: Sequence[float], q: float, confidence: float) -> QuantileIn
 
 def clustered_upper_limit(
     values: Sequence[SupportsFloat],
-    within: Sequence[tuple[int, int]],
+    within: Counts,
     q: float,
     confidence: float = 0.95,
 ) -> float | None:
@@ -241,12 +241,13 @@ def clustered_upper_limit(
     ordered, share = _sorted(values), open_unit("q", q)
     tail = (1.0 - open_unit("confidence", confidence)) / 2
     n = len(ordered)
-    if sum(made for made, _ in within) != n:
+    alike = merged(within)
+    if sum(made * times for (made, _), times in alike.items()) != n:
         raise ValueError(f"within must count every value: {n}")
     if not n:
         return None
-    episodes = sum(1 for made, _ in within if made)
-    worth = max(math.floor(effective_attempts(within)), episodes)
+    episodes = sum(times for (made, _), times in alike.items() if made)
+    worth = max(math.floor(effective_attempts(alike)), episodes)
     rank = _smallest(worth, lambda k: binomial_sf(k, worth, share) <= tail * (1.0 + 1e-12))
     return ordered[math.ceil((rank + 1) * n / worth) - 1] if rank < worth else None
 

@@ -132,8 +132,7 @@ def clean_episodes_needed(
 
     `counts` holds (attempts, passes) per episode. Raises ValueError when no number does.
     """
-    tried = [(made, passed) for made, passed in counts if made]
-    scores = episode_scores(tried, k) if tried else []
+    scores = episode_scores(counts, k) if any(made for made, _ in counts) else []
     goal = open_unit("target", target)
 
     def enough(more: int) -> bool:

@@ -142,8 +142,15 @@ def effective_runs(episodes: int, attempts: int, icc: float) -> float:
 
 
 Groups = Sequence[Sequence[SupportsFloat]]
-Counts = Sequence[tuple[int, int]]
-"""(attempts, passes) per episode."""
+Counts = Sequence[tuple[int, int]] | Counter[tuple[int, int]]
+"""(attempts, passes) per episode, or how many episodes have each."""
+
+
+def merged(counts: Counts) -> Counter[tuple[int, int]]:
+    """Return how many episodes have each (attempts, passes)."""
+    if isinstance(counts, Counter):
+        return counts
+    return Counter((made, passed) for made, passed in counts)
 
 
 class EffectiveRate(NamedTuple):
@@ -207,7 +214,7 @@ def effective_attempts(counts: Counts) -> float:
 
     Raises ValueError without an attempt, or with more passes than attempts.
     """
-    alike = Counter((made, passed) for made, passed in counts if made or passed)
+    alike = {pair: times for pair, times in merged(counts).items() if pair != (0, 0)}
     if not alike or any(not 0 <= passed <= made for made, passed in alike):
         raise ValueError("counts must hold attempts, and per episode no more passes than attempts")
     n = sum(made * times for (made, _), times in alike.items())
@@ -215,7 +222,7 @@ def effective_attempts(counts: Counts) -> float:
     # Σ_e (passes_e - p·attempts_e)², times n²: whole numbers, so no spread is exactly 0.
     squares = sum((passed * n - passes * made) ** 2 * times
                   for (made, passed), times in alike.items())  # fmt: skip
-    episodes = alike.total()
+    episodes = sum(alike.values())
     if episodes < 2 or not squares or passes in (0, n):
         return float(episodes)
     # p(1-p)/SE² with SE² = E/(E-1) · squares/n² / n²
@@ -440,7 +447,7 @@ def _passes(name: str, runs: Runs) -> int:
     return sum(zero_one(f"{name}[{i}]", run) for i, run in enumerate(runs))
 
 
-def too_few_attempts(counts: Sequence[tuple[int, int]], k: int) -> list[int]:
+def too_few_attempts(counts: Counts, k: int) -> list[int]:
     """Return the positions of episodes with fewer than k attempts, which leave pass^k undefined.
 
     `counts` holds (attempts, passes) per episode.
@@ -465,9 +472,7 @@ class PassHatInterval(NamedTuple):
     n_eff: float
 
 
-def pass_hat_k_interval(
-    counts: Sequence[tuple[int, int]], k: int, confidence: float = 0.95
-) -> PassHatInterval | None:
+def pass_hat_k_interval(counts: Counts, k: int, confidence: float = 0.95) -> PassHatInterval | None:
     """Return mean pass^k over episodes with a confidence interval that resamples whole episodes.
 
     `counts` holds (attempts, passes) per episode. With u = C(c,k)/C(n,k) per episode and
@@ -479,11 +484,11 @@ def pass_hat_k_interval(
 
 
 def pass_hat_k_intervals(
-    counts: Sequence[tuple[int, int]], ks: Sequence[int], confidence: float = 0.95
+    counts: Counts, ks: Sequence[int], confidence: float = 0.95
 ) -> list[PassHatInterval | None]:
     """Return `pass_hat_k_interval` of each k; equal episodes are merged once for all k."""
     few = [not counts or bool(too_few_attempts(counts, k)) for k in ks]
-    alike = Counter(counts)
+    alike = merged(counts)
     return [
         None if none else _pass_hat_interval(alike, k, confidence)
         for k, none in zip(ks, few, strict=True)

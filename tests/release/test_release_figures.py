@@ -1,5 +1,6 @@
 """Figures from counts agree with the statistics they stand for."""
 
+from collections import Counter
 from fractions import Fraction
 
 import pytest
@@ -7,11 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from release_examples import MILLI, episode
 
+from reviewer.report.episodes import Episodes
+from reviewer.report.evidence import EpisodeCounts
 from reviewer.report.figures import cost
 from reviewer.report.formatting import exact, named, stable_bits
 from reviewer.report.rates import exact_pass_hat, hard_pass
 from reviewer.stats.cost_latency import cost_per_success
 from reviewer.stats.rates import pass_hat_k_suite, wilson_effective
+from reviewer.suite.gates import GATES
 
 groups = st.lists(st.lists(st.booleans(), min_size=1, max_size=6), min_size=1, max_size=8)
 
@@ -19,7 +23,7 @@ groups = st.lists(st.lists(st.booleans(), min_size=1, max_size=6), min_size=1, m
 @given(groups)
 def test_hard_pass_limits_are_wilson_on_the_effective_n(runs: list[list[bool]]) -> None:
     rows = [episode(str(i), len(g), sum(g), 0) for i, g in enumerate(runs)]
-    ours, theirs = hard_pass(rows), wilson_effective(runs)
+    ours, theirs = hard_pass(Episodes(rows)), wilson_effective(runs)
     assert ours.value == pytest.approx(theirs.value)
     assert ours.n_eff == pytest.approx(theirs.n_eff)
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high))
@@ -36,6 +40,31 @@ def test_pass_hat_is_the_mean_over_episodes(runs: list[list[bool]]) -> None:
             assert float(value) == pytest.approx(expected[k])
 
 
+@given(st.lists(st.tuples(*[st.integers(0, 2)] * 5), max_size=12))
+def test_episodes_with_equal_counts_count_as_often_as_they_occur(
+    made: list[tuple[int, int, int, int, int]],
+) -> None:
+    rows = Episodes(
+        EpisodeCounts(
+            episode_id=str(i),
+            attempts=attempts,
+            critical=critical,
+            quarantined=refused,
+            gate_fail=(failed,) * len(GATES),
+            cost_nano=i,
+            steps=i,
+            first=EpisodeCounts(episode_id=str(i), attempts=1) if beyond == 2 else None,
+        )
+        for i, (attempts, critical, refused, failed, beyond) in enumerate(made)
+    )
+    assert rows.total(lambda e: e.attempts * e.quarantined) == sum(a * r for a, _, r, _, _ in made)
+    kinds = rows.tally(lambda e: (e.attempts, e.critical, e.quarantined, e.gate_fail[2]))
+    assert list(kinds.items()) == list(Counter(one[:4] for one in made).items())
+    assert rows.counted.total(lambda e: e.attempts) == sum(
+        1 if beyond == 2 else attempts for attempts, *_, beyond in made
+    )
+
+
 def test_pass_hat_of_no_episodes_is_undefined() -> None:
     assert exact_pass_hat([], 1) is None
 
@@ -46,7 +75,7 @@ def test_cost_per_success_and_its_error(runs: list[list[bool]], milli: int) -> N
     theirs = cost_per_success(
         runs, [[milli * (i + 1) * MILLI / 1e9] * len(g) for i, g in enumerate(runs)]
     )
-    ours = cost(rows)
+    ours = cost(Episodes(rows))
     assert ours.cpst_usd == pytest.approx(theirs["cpst"])
     assert (ours.cpst_se is None) == (theirs["se"] is None)
     assert (ours.cpst_se or 0.0) == pytest.approx(theirs["se"] or 0.0, abs=1e-9)
@@ -54,12 +83,12 @@ def test_cost_per_success_and_its_error(runs: list[list[bool]], milli: int) -> N
 
 def test_costs_of_attempts_lost_to_infrastructure_count() -> None:
     rows = [episode("a", 1, 1, 50), episode("b", 0, 0, 30, infrastructure=1)]
-    assert cost(rows).cpst_usd == 0.08
+    assert cost(Episodes(rows)).cpst_usd == 0.08
 
 
 def test_a_cost_without_an_attempt_counts_too() -> None:
     rows = [episode("a", 1, 1, 50), episode("b", 0, 0, 30)]
-    assert cost(rows).cpst_usd == 0.08
+    assert cost(Episodes(rows)).cpst_usd == 0.08
 
 
 def test_a_limit_is_read_as_it_was_written() -> None:

@@ -11,6 +11,7 @@ from release_examples import POLICY, episode, evidence, gates, plain, v7, v8, wi
 
 from reviewer.report.assess import assess
 from reviewer.report.build import report
+from reviewer.report.episodes import Episodes
 from reviewer.report.evidence import Cause, EpisodeCounts, Evidence
 from reviewer.report.figures import figures
 from reviewer.report.gaps import causes, way_of
@@ -99,7 +100,7 @@ def test_every_way_to_fill_in_the_missing_verdicts_lies_within_the_bounds(
         EpisodeCounts(episode_id=str(i), attempts=n, measured=seen, passes=passes)
         for i, (n, seen, passes) in enumerate(rows)
     ]
-    (found,) = known_pass_hat(made, [k]).values()
+    (found,) = known_pass_hat(Episodes(made), [k]).values()
     if any(n < k for n, _, _ in rows):
         assert (found.low_possible, found.high_possible) == (None, None)
         return

@@ -63,8 +63,9 @@ def figures(base: sqlite3.Connection) -> str:
     found = []
     for candidate in (1, 2):
         known = latencies(base, candidate)
-        pairs = sorted(zip(known.episodes, known.values, strict=True))
-        said = list(known.ordered), known.unknown, pairs, known.within(250.0)
+        pairs = sorted(pair for part in known.parts for pair in zip(*part, strict=True))
+        within = sorted(known.within(250.0).items())
+        said = list(known.ordered), known.unknown, pairs, within
         files = source_files_of(base, candidate)
         found.append((said, diagnostic_means(base, candidate), files))
     return repr(found)

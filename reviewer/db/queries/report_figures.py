@@ -3,10 +3,10 @@ is not measured, and the verdicts and costs that other harnesses stated."""
 
 import sqlite3
 from array import array
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from functools import reduce
-from itertools import compress
 from operator import add
 from typing import Any, NamedTuple
 
@@ -35,43 +35,53 @@ _BLOCK = 4096
 
 
 class Latencies(NamedTuple):
-    """The latencies of the counted attempts that have one: `ordered`, and as they were read, each
-    with the key of its episode. `unknown` counts attempts without a latency."""
+    """The latencies of the counted attempts that have one: `ordered`, and in parts, each by
+    latency, next to the keys of their episodes. `unknown` counts attempts without a latency."""
 
     ordered: Ordered
     unknown: int
-    episodes: "array[int]"
-    values: "array[float]"
+    parts: "list[tuple[array[int], array[float]]]"
 
-    def within(self, bound_ms: float) -> list[tuple[int, int]]:
-        """Return per episode, by key, how many latencies there are, and how many are at most the
+    def within(self, bound_ms: float) -> Counter[tuple[int, int]]:
+        """Return how many episodes have each number of latencies, and of those at most the
         bound."""
-        beyond = Counter(compress(self.episodes, map(bound_ms.__lt__, self.values)))
-        return [(made, made - beyond[key]) for key, made in sorted(Counter(self.episodes).items())]
+        made, beyond = Counter[int](), Counter[int]()
+        for episodes, values in self.parts:
+            made.update(episodes)
+            beyond.update(episodes[bisect_right(values, bound_ms) :])
+        found = Counter((many, many) for many in made.values())
+        for key, above in beyond.items():
+            many = made[key]
+            found[many, many] -= 1
+            found[many, many - above] += 1
+        return +found
 
 
 def latencies(connection: sqlite3.Connection, candidate: int) -> Latencies:
     """Return the latencies of a candidate, reading rows in blocks: a million at once would take 100
     MB."""
-    episodes, values, unknown = array("q"), array("d"), 0
+    values, unknown = array("d"), 0
+    parts: list[tuple[array[int], array[float]]] = []
     counted = _counted(connection, candidate)
     if not counted:
         for without, in_episodes, some in kept_latencies(connection, candidate):
             unknown += without
-            episodes += in_episodes
-            values += some
+            parts.append((in_episodes, some))
     for clause in [traces_clause(connection, candidate)] if counted else loose(connection):
         rows = connection.execute(
-            f"SELECT t.episode, t.latency_ms FROM trace t WHERE {clause}"
+            f"SELECT t.latency_ms, t.episode FROM trace t WHERE {clause}"
             f" AND NOT (t.infra = 1 AND t.passed IS NULL){counted}",
             (candidate,),
         )
         while block := rows.fetchmany(_BLOCK):
-            known = [row for row in block if row[1] is not None]
+            known = sorted(row for row in block if row[0] is not None)
             unknown += len(block) - len(known)
-            episodes.extend([row[0] for row in known])
-            values.extend([row[1] for row in known])
-    return Latencies(Ordered(values), unknown, episodes, values)
+            parts.append(
+                (array("q", [key for _, key in known]), array("d", [ms for ms, _ in known]))
+            )
+    for _, some in parts:
+        values += some
+    return Latencies(Ordered(values), unknown, parts)
 
 
 class UnmeasuredCode(NamedTuple):

@@ -580,11 +580,11 @@ def _peeking(
     )
 
 
-def _within(policy: Policy, known: Latencies) -> tuple[tuple[int, int], ...]:
-    """Return the latencies within the p95 per episode; nothing where the policy has no limit on the
-    p95."""
+def _within(policy: Policy, known: Latencies) -> Counter[tuple[int, int]]:
+    """Count episodes by their latencies within the p95; nothing where the policy has no limit on
+    the p95."""
     p95 = latency_quantile(known.ordered, 0.95) if policy.latency_p95_ms is not None else None
-    return () if p95 is None else tuple(known.within(p95))
+    return Counter() if p95 is None else known.within(p95)
 
 
 def diagnostics(connection: Connection, candidate: int) -> DiagnosticMeans:

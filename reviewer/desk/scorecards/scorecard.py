@@ -157,7 +157,7 @@ def _repeated(shown: Figures, policy: float) -> Rate:
 def _mean_cost(shown: Figures) -> float | None:
     """Return the mean over the attempts whose cost is in the total, including those lost to
     infrastructure."""
-    made = sum(e.attempts + e.infrastructure for e in shown.counted)
+    made = shown.counted.total(lambda e: e.attempts + e.infrastructure)
     total = shown.cost.total_usd
     return None if total is None or not made else total / made
 

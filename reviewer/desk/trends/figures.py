@@ -157,7 +157,7 @@ def _human(found: CandidateAssessment) -> TrendPoint:
 
 def _steps(found: CandidateAssessment) -> TrendPoint:
     episodes = found.assessment.figures.counted
-    made = sum(e.attempts + e.infrastructure for e in episodes)
+    made = episodes.total(lambda e: e.attempts + e.infrastructure)
     if not made:
         return TrendPoint(value=None, why="no attempts")
     return TrendPoint(
@@ -230,7 +230,7 @@ def candidate_figures(found: CandidateAssessment) -> CandidateFigures:
         shown.pass_hat.k,
         tuple(kind.of(found) for kind in _KINDS),
         tuple(_held(kind.measure, policy, shown) for kind in _KINDS),
-        sum(e.attempts + e.infrastructure for e in shown.episodes),
+        shown.episodes.total(lambda e: e.attempts + e.infrastructure),
         found.assessment.recommendation,
     )
 
