@@ -305,6 +305,7 @@ def _freeze(arguments: argparse.Namespace) -> int:
         raise suites.no_suite(workspace, arguments.suite)
     from reviewer.desk.trials.freezing import trial_before_freeze
 
+    content = freezing.content_of(folder)
     trial = trial_before_freeze(folder, bool(arguments.new_id))
     from reviewer.desk.episodes.proving import prove_before_freeze
 
@@ -312,13 +313,13 @@ def _freeze(arguments: argparse.Namespace) -> int:
     if trial is not None and not trial.tried:
         note(f"{arguments.suite}: {trial.not_tried}")
     if arguments.new_id:
-        made = freezing.freeze_as(folder, arguments.new_id, power_to_lock)
+        made = freezing.freeze_as(folder, arguments.new_id, power_to_lock, content)
         out(f"{arguments.new_id}: frozen, digest {made.digest}")
         for path in made.restored:
             note(f"{folder.name}: {path} is as it was frozen again")
         return ExitCode.DONE
     written = yaml_files(folder)
-    out(f"{arguments.suite}: frozen, digest {freezing.freeze(folder, power_to_lock)}")
+    out(f"{arguments.suite}: frozen, digest {freezing.freeze(folder, power_to_lock, content)}")
     for path in written:
         note(f"{folder.name}: {path} is {json_of(path)} now: a frozen suite has no YAML")
     return ExitCode.DONE

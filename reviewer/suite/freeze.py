@@ -59,16 +59,25 @@ class NewVersion(NamedTuple):
     candidates: tuple[str, ...]
 
 
-def freeze(folder: Path, power: MakePower | None = None) -> str:
+def content_of(folder: Path) -> dict[str, bytes]:
+    """Return the files of a suite as they are now, without its lock. Raises ContractError."""
+    files = suite_state(folder).files
+    return {path: data for path, data in files.items() if path != LOCK_FILE}
+
+
+def freeze(
+    folder: Path, power: MakePower | None = None, tried: Mapping[str, bytes] | None = None
+) -> str:
     """Validate a suite that has no lock yet and lock it. Return the digest.
 
-    With `power` the lock covers the power.json that it makes. Raises ContractError with every
-    problem, and then writes nothing.
+    With `power` the lock covers the power.json that it makes; `tried` are the files that a trial
+    was made of. Raises ContractError with every problem, and then writes nothing.
     """
     state = suite_state(folder)
     if state.state != "draft":
         way_out = "edited since: freeze it under a new id" if state.edits else "nothing to do"
         raise ContractError(f"{folder.name}/{LOCK_FILE}", "$", f"already frozen; {way_out}")
+    _as_tried(folder, state.files, tried)
     suite = _valid(state.files)
     suite_id = suite.suite_id
     if suite_id != folder.resolve().name:
@@ -76,9 +85,10 @@ def freeze(folder: Path, power: MakePower | None = None) -> str:
         raise ContractError(SUITE_FILE, "$.suite_id", reason)
     there = state.files.get(POWER_FILE)
     made = None if power is None else power(suite, there)
-    if made is not None and made != there:
-        _write(folder / POWER_FILE, made)
-    return write_lock(folder)
+    if made is None or made == there:
+        return _lock(folder, state.files)
+    _write(folder / POWER_FILE, made)
+    return _lock(folder, {**state.files, POWER_FILE: made})
 
 
 def write_lock(folder: Path) -> str:
@@ -86,9 +96,24 @@ def write_lock(folder: Path) -> str:
 
     Does not check whether they are a suite (`freeze` does). Refuses a folder that has a lock.
     """
+    return _lock(folder, locked_files(folder))
+
+
+def _as_tried(folder: Path, now: Mapping[str, bytes], tried: Mapping[str, bytes] | None) -> None:
+    """Refuse files other than those that a trial was made of: it says nothing about them."""
+    if tried is None:
+        return
+    for path in sorted({*now, *tried} - {LOCK_FILE}):
+        if now.get(path) != tried.get(path):
+            reason = "was edited while the suite was tried: nothing was frozen; freeze it again"
+            raise ContractError(f"{folder.name}/{path}", "$", reason)
+
+
+def _lock(folder: Path, files: Mapping[str, bytes]) -> str:
+    """Lock these files, which were checked; the disk may hold others by now, and the suite is then
+    shown as edited."""
     if (folder / LOCK_FILE).exists() or (folder / FROZEN / LOCK_FILE).exists():
         raise ContractError(f"{folder.name}/{LOCK_FILE}", "$", "already frozen")
-    files = locked_files(folder)
     raw = load_object(files.get(SUITE_FILE, b""), SUITE_FILE)
     lock = make_lock(str(raw.get("suite_id", "")), files)
     _settle(folder, files)
@@ -107,7 +132,12 @@ def _settle(folder: Path, files: Mapping[str, bytes]) -> None:
         (folder / path).unlink()
 
 
-def freeze_as(folder: Path, new_id: str, power: MakePower | None = None) -> NewVersion:
+def freeze_as(
+    folder: Path,
+    new_id: str,
+    power: MakePower | None = None,
+    tried: Mapping[str, bytes] | None = None,
+) -> NewVersion:
     """Make the edited content a suite of its own and restore the frozen one, byte for byte.
 
     The new suite is a sibling folder named `new_id`, with that id inside and the frozen one as its
@@ -123,6 +153,7 @@ def freeze_as(folder: Path, new_id: str, power: MakePower | None = None) -> NewV
     state = suite_state(folder)
     if state.state == "draft":
         raise ContractError(f"{folder.name}/{LOCK_FILE}", "$", "not frozen; freeze it as it is")
+    _as_tried(folder, state.files, tried)
     lock_bytes, lock = _frozen_lock(folder)
     edited = {path: data for path, data in state.files.items() if path != LOCK_FILE}
     originals = _originals(folder, lock, edited)

@@ -5,6 +5,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from doors import SUITE, V7, V8, Door
@@ -16,6 +17,7 @@ from reviewer.desk.drafts import KEPT, place_for
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.api import ImportOrder
 from reviewer.desk.place import at
+from reviewer.desk.trials import freezing
 
 EPISODE = "episodes/attack-014.json"
 
@@ -331,3 +333,28 @@ def test_draft_given_to_a_command_is_answered_with_what_to_type(
     assert said.code == 2
     assert "way out: reviewer --draft parcel" in said.err
     assert "way out: --suite parcel" in said.err
+
+
+@pytest.mark.parametrize("as_new", [False, True])
+def test_what_is_edited_during_the_trial_is_not_frozen_untried(
+    door: Door, monkeypatch: pytest.MonkeyPatch, as_new: bool
+) -> None:
+    """The trial says nothing about files that were saved after it began."""
+    if as_new:
+        retitle(door, "first edit")
+    else:
+        for path in (door.suite / "suite.lock", door.suite / ".frozen" / "suite.lock"):
+            path.unlink()
+    real = freezing.tried
+
+    def tried(*given: Any) -> Any:
+        found = real(*given)
+        retitle(door, "saved meanwhile")
+        return found
+
+    monkeypatch.setattr(freezing, "tried", tried)
+    said = door.run("suite", "freeze", SUITE, *(("--as", "refund-eval-v6") if as_new else ()))
+    assert said.code == 20, said
+    assert f"{EPISODE}: $: was edited while the suite was tried" in said.err
+    assert (door.suite / "suite.lock").exists() is as_new
+    assert not (door.root / "suites" / "refund-eval-v6").exists()
