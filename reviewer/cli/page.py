@@ -45,7 +45,10 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             from reviewer.tui.app.app import run as run_app
 
-            return run_app(cast("Desk", desk), settings=settings_of(arguments))
+            settings = settings_of(arguments)
+            if role is not None:
+                settings = settings._replace(file=None)  # --settings is a file of this account
+            return run_app(cast("Desk", desk), settings=settings)
         finally:
             desk.close()
 

@@ -102,6 +102,7 @@ def _guests(asked: list[str]) -> list[Guest]:
     is not `NAME:ROLE[:PRINCIPAL]`, an unknown role, and a name given twice."""
     from reviewer.desk.labels.api import checked
     from reviewer.desk.roles import known_role
+    from reviewer.signing.signers import is_one_of
 
     found: dict[str, Guest] = {}
     for one in asked:
@@ -112,11 +113,13 @@ def _guests(asked: list[str]) -> list[Guest]:
                 f"--user {one!r}: no NAME:ROLE", "--user dana:decide", exit_code=ExitCode.USAGE
             )
         checked(name, f"--user {one!r}")
-        if name in found:
-            raise DeskError(
-                f"--user {one!r}: {name} has an address already", "one --user for each person",
-                exit_code=ExitCode.USAGE,
-            )  # fmt: skip
+        for other in found:
+            if is_one_of(name, [other]):  # labels of both spellings are one person's
+                raise DeskError(
+                    f"--user {one!r}: {other} has an address already",
+                    "one --user for each person",
+                    exit_code=ExitCode.USAGE,
+                )
         found[name] = Guest(name, known_role(role, f"--user {one!r}"), principal or name)
     return list(found.values()) or [Guest()]
 
@@ -177,11 +180,11 @@ def _said(
 
 def _command(arguments: argparse.Namespace, workspace: "Workspace", guest: Guest) -> list[str]:
     """Return the program that runs behind a person's page."""
-    command = [sys.executable, "-P", "-X", "utf8", "-m", "reviewer", "_page"]
-    command += ["--workspace", str(workspace.root)]
+    command = [sys.executable, "-P", "-X", "utf8", "-m", "reviewer"]
     for option in ("settings", "embedding_model"):
         if value := getattr(arguments, option):
             command += [f"--{option.replace('_', '-')}", value]
+    command += ["_page", "--workspace", str(workspace.root)]
     if name := guest.name or arguments.reviewer:
         command += ["--reviewer", name]
     if guest.role:

@@ -2,10 +2,26 @@
 them."""
 
 from textual.drivers.web_driver import WebDriver
+from textual.events import Resize
+from textual.message import Message
+
+MOST_WAITING = 1_000
+"""Events that may wait for the program; what was typed beyond them stays in the pipe."""
+LOOK_S = 0.01
 
 
 class PageDriver(WebDriver):
-    """Ends the program when the server has gone; Textual's own driver would keep running."""
+    """Ends the program when the server has gone; Textual's own driver would keep running. A page
+    can neither fill the program's memory with events nor set a size beside the server, which
+    limits it."""
+
+    def process_message(self, message: Message) -> None:
+        if isinstance(message, Resize):
+            return  # typed as the report of a terminal
+        while self._app.message_queue_size > MOST_WAITING:
+            if self.exit_event.wait(LOOK_S):
+                return
+        super().process_message(message)
 
     def run_input_thread(self) -> None:
         super().run_input_thread()

@@ -4,6 +4,7 @@ that is open. `Session` is the one place that uses what textual-serve keeps to i
 import asyncio
 import json
 import shlex
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from importlib.resources import files
@@ -12,7 +13,7 @@ from string import Template
 from typing import Any
 
 import textual_serve
-from aiohttp import WSMsgType, web
+from aiohttp import WSCloseCode, WSMsgType, web
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
@@ -21,6 +22,11 @@ from reviewer.web.guard import Guard, Guest
 PATIENCE = 10.0
 """Seconds that a program is given to end."""
 MOST_CELLS = 1000
+MOST_UNREAD = 8 << 20
+"""Bytes typed in a page that its program has not read yet, above which the page is closed."""
+MOST_PAGES = 16
+"""Pages that one person may have open: each is a process."""
+_PASTE, _PASTED = b"\x1b[200~", b"\x1b[201~"
 
 
 class Session(AppService):
@@ -37,6 +43,9 @@ class Session(AppService):
             download_manager=downloads,
         )
         self._websocket = websocket
+        self._last = b""
+        self._pasting = -1
+        """Bytes of the paste that is going on; -1 for none."""
 
     async def run(self) -> None:
         """Pass on what the program draws until it ends, then close the page, also when the program
@@ -57,13 +66,44 @@ class Session(AppService):
                 self._process.kill()
                 await self._process.wait()
 
+    async def send_bytes(self, data: bytes) -> bool:
+        return self._wrote(self.encode_packet(b"D", data))
+
+    async def send_meta(self, data: dict[str, str | int | bool | None]) -> bool:
+        return self._wrote(self.encode_packet(b"M", json.dumps(data).encode()))
+
+    def _wrote(self, packet: bytes) -> bool:
+        """Hand a packet to the program, and do not wait until it was read: meanwhile the page
+        could not be closed. Return False where the program is gone or too much waits for it."""
+        stdin = self.stdin
+        if stdin.transport.get_write_buffer_size() + len(packet) > MOST_UNREAD:
+            return False
+        try:
+            stdin.write(packet)
+        except RuntimeError:
+            return False
+        return not stdin.is_closing()
+
+    def _is_long(self, keys: bytes) -> bool:
+        """Return whether these keys belong to a paste that is longer than a page may send at once:
+        the program keeps all of it in memory until it ends."""
+        seen = self._last + keys
+        self._last = seen[-len(_PASTED) + 1 :]
+        begun, ended = seen.rfind(_PASTE), seen.rfind(_PASTED)
+        if ended > begun:
+            self._pasting = -1
+        elif self._pasting >= 0 or begun >= 0:
+            self._pasting = max(self._pasting, 0) + len(keys)
+        return self._pasting > MOST_TYPED
+
     async def hear(self, text: str) -> None:
         """Pass on one message of the page; an invalid one is dropped."""
         match _parsed(text):
             case ["stdin", str(typed)]:
                 # Half of a surrogate pair is no key; encoded as a question mark it would be one.
-                if keys := typed.encode("utf-8", "ignore"):
-                    await self.send_bytes(keys)
+                keys = typed.encode("utf-8", "ignore")
+                if keys and (self._is_long(keys) or not await self.send_bytes(keys)):
+                    await self._websocket.close(code=WSCloseCode.MESSAGE_TOO_BIG)
             case ["resize", {"width": int(width), "height": int(height)}]:
                 await self.set_terminal_size(cells(width), cells(height))
             case ["ping", str(sent)]:
@@ -92,6 +132,7 @@ MOST_TYPED = 4 << 20
 """The most bytes of one message of a page: a pasted text."""
 STATICS = Path(textual_serve.__file__).parent / "static"
 REFUSED = "not here: open the address that the terminal shows\n"
+MANY = f"no more than {MOST_PAGES} pages of one person at once: close one\n"
 WRONG = "something went wrong here; the workspace is as it was\n"
 
 GUEST = "guest"
@@ -127,6 +168,7 @@ class Door:
         # One for each person: a file handed to one person is not served to another.
         self._downloads = {guest: DownloadManager() for guest in guard.tokens.values()}
         self._open: dict[web.WebSocketResponse, asyncio.Task[None]] = {}
+        self._pages = Counter[Guest]()
 
     def application(self) -> web.Application:
         made = web.Application(middlewares=[self._admitted])
@@ -182,15 +224,27 @@ class Door:
         return web.Response(text=_resource("page.js"), content_type="text/javascript")
 
     async def _socket(self, request: web.Request) -> web.StreamResponse:
+        guest: Guest = request[GUEST]
+        if self._pages[guest] >= MOST_PAGES:
+            return web.Response(status=503, text=MANY)
+        self._pages[guest] += 1
         websocket = web.WebSocketResponse(heartbeat=15, compress=False, max_msg_size=MOST_TYPED)
-        await websocket.prepare(request)
+        try:
+            await websocket.prepare(request)
+        except BaseException:
+            self._pages[guest] -= 1
+            raise
         # A task of its own: a request whose page was closed is canceled before the program ends.
         size = _size(request, "width", 80), _size(request, "height", 24)
-        self._open[websocket] = asyncio.create_task(self._session(request[GUEST], websocket, *size))
-        try:
-            await asyncio.shield(self._open[websocket])
-        finally:
+        session = asyncio.create_task(self._session(guest, websocket, *size))
+        self._open[websocket] = session
+
+        def ended(_: object) -> None:
+            self._pages[guest] -= 1
             del self._open[websocket]
+
+        session.add_done_callback(ended)
+        await asyncio.shield(session)
         return websocket
 
     async def _session(

@@ -11,6 +11,7 @@ from textual.events import Paste
 from tui_probe import SIZES, press, screen_text, settle
 
 from reviewer.cli.workstation import LaterDesk
+from reviewer.desk.errors import DeskError
 from reviewer.desk.place import at
 from reviewer.desk.roles import Role
 from reviewer.signing.keys import load_signer, sign_for
@@ -18,7 +19,9 @@ from reviewer.signing.ssh import NAMESPACE, armored
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.decision.own_key import OwnKeyScreen
 from reviewer.tui.screens.decision.step import Step
+from reviewer.tui.screens.dialogs.import_traces import ImportScreen
 from reviewer.tui.shell.places import ToScorecard
+from reviewer.tui.views.labels import import_labels
 
 
 @pytest.fixture
@@ -139,3 +142,18 @@ async def test_a_promotion_is_typed_and_a_block_against_the_report_is_explained(
             await press(pilot, "escape", "down")
     app.desk.close()
     assert handed == []
+
+
+async def test_files_of_the_machine_are_not_shown_to_one_who_may_not_import(full: Door) -> None:
+    """The dialog suggests names of files; a label file that is not there is told before it is
+    read."""
+    app = shell(served(full, "label"))
+    async with running(app, (100, 30)) as pilot:
+        await settle(pilot)
+        await press(pilot, "i")
+        assert "this session may label" in screen_text(app)
+        assert not [screen for screen in app.screen_stack if isinstance(screen, ImportScreen)]
+    for name in (str(full.store), "/no/such/file"):
+        with pytest.raises(DeskError, match="this session may label"):
+            import_labels(app.desk, name)
+    app.desk.close()

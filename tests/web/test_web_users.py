@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import aiohttp
 import pytest
-from doors import Door
+from doors import PROGRAM, Door, environment
 from served import Served
 from test_web_serve import drawn
 
@@ -15,7 +15,8 @@ from test_web_serve import drawn
 def served_to(door: Door, *users: str) -> Iterator[dict[str, Served]]:
     """One process, as each of these persons reaches it."""
     options = [part for user in users for part in ("--user", user)]
-    process = door.start("serve", *options)
+    settings = door.file("mine.toml", 'theme = "light"\n')
+    process = door.start("--settings", settings, "serve", *options)
     try:
         assert process.stdout is not None
         told = [process.stdout.readline().decode().split() for _ in users]
@@ -83,7 +84,29 @@ def test_what_names_nobody_is_refused(full: Door, user: str, words: str) -> None
     assert "\x1b" not in said.err
 
 
-def test_a_name_has_one_address(full: Door) -> None:
-    said = full.run("serve", "--user", "kim:view", "--user", "kim:decide")
+@pytest.mark.parametrize("again", ["kim", "Kim"])
+def test_a_name_has_one_address(full: Door, again: str) -> None:
+    """Labels of another spelling are the same person's."""
+    said = full.run("serve", "--user", "kim:view", "--user", f"{again}:decide")
     assert (said.code, said.out) == (2, "")
     assert "kim has an address already" in said.err
+
+
+@pytest.mark.parametrize(("options", "kept"), [([], True), (["--role", "view"], False)])
+def test_a_served_person_changes_no_settings_of_the_account(
+    full: Door, options: list[str], kept: bool
+) -> None:
+    """Also not the file that the server was started with."""
+    file = full.file("mine.toml", 'theme = "light"\n')
+    choosing = f"""
+import sys
+import reviewer.tui.app.app as app
+from reviewer.tui.settings.settings import keep_theme
+app.run = lambda desk, settings: 0 * len(keep_theme(settings, "contrast"))
+from reviewer.cli.main import main
+page = ["--workspace", {str(full.root)!r}, "--settings", {str(file)!r}, "_page"]
+sys.exit(main([*page, *{options}]))
+"""
+    done = subprocess.run([PROGRAM[0], "-P", "-c", choosing], env=environment())
+    assert done.returncode == 0
+    assert ("contrast" in file.read_text(encoding="utf-8")) is kept

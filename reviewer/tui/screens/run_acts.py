@@ -49,9 +49,14 @@ class RunActs:
             self._screen.run_begun(view, asked=True)
 
     def import_traces(self) -> None:
-        """Open the import dialog."""
+        """Open the import dialog, which suggests files of this machine."""
         from reviewer.tui.screens.dialogs.import_traces import ImportScreen
 
+        try:
+            self._screen.shell.desk.allow("imports", "start")
+        except DeskError as error:
+            self._screen.shell.problem(error)
+            return
         self._screen.app.push_screen(ImportScreen(), self.importing)
 
     def importing(self, view: "ImportView | None") -> None:
