@@ -173,8 +173,8 @@ class RunRecords:
         return self._moved.keys()
 
     def number_there(self, source: int, record: int) -> int | None:
-        """Return the number within the plan that a merged attempt had where it was made; None where
-        it has that number here."""
+        """Return the number that a merged attempt had in the first complete set where it was made;
+        None where it has that number of the plan here."""
         each = self._moved.get(source, ())
         place = bisect_right(each, record, key=itemgetter(0))
         return each[place - 1][2] if place and record <= each[place - 1][1] else None

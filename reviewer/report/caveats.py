@@ -171,9 +171,8 @@ def _caveats(evidence: Evidence, judged: Assessment) -> Iterator[str]:
         )
     if shown.moved:
         yield (
-            "Merged attempts whose number of the plan another attempt has here: "
-            f"{len(shown.moved)}. They change no rate, and a failure among them counts as in "
-            "the plan."
+            "Merged attempts of the first complete set of another store that are beyond the one "
+            f"here: {len(shown.moved)}. They change no rate, and a failure among them counts."
         )
     if (found := let_pass(evidence, shown)) is not None:
         yield f"{tolerated_text(found)}: {tolerated_names(found)}."

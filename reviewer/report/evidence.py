@@ -88,9 +88,9 @@ class FailedTrace(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class MovedAttempt(Struct, frozen=True, kw_only=True, gc=False):
-    """A merged attempt beyond the first complete set, which had a number of the plan where it was
-    made. It changes no rate; where it failed or is not measured, it counts as in the plan: else the
-    order of merging would decide which of two attempts counts."""
+    """A merged attempt beyond the first complete set, which was in that of the store where it was
+    made, as number `made_as`. It changes no rate; where it failed or is not measured, it counts as
+    in the plan: else the order of merging would decide which of two attempts counts."""
 
     episode_id: str
     attempt: int

@@ -350,7 +350,7 @@ class FindingPlace(Section, frozen=True, kw_only=True):
 
 class Failure(Section, frozen=True, kw_only=True, gc=False):
     """A failing trace. `extra` ones are attempts beyond the first complete set; of these, merged
-    ones with `moved_from` had that number of the plan where they were made, and count as in it."""
+    ones with `moved_from` were in that of another store, under this number, and count as there."""
 
     trace_id: str
     codes: tuple[str, ...]

@@ -191,7 +191,7 @@ def test_two_teams_may_number_their_attempts_alike(door: Door, full: Door, tmp_p
     assert json.loads(said.out)["traces"] == {"added": 9, "known": 0, "refused": 0, "moved": 9}
     found = report_of(full)
     assert found["recommendation"] == "promote"
-    told = "Merged attempts whose number of the plan another attempt has here: 9. They"
+    told = "first complete set of another store that are beyond the one here: 9. They"
     assert any(told in line for line in found["what_this_does_not_show"])
 
 
@@ -209,3 +209,15 @@ def test_a_failure_beyond_the_plan_stays_there(door: Door, full: Door, tmp_path:
     there = other_store(door, tmp_path / "there", [unverified(5)])
     full.ok("merge", there.store)
     assert report_of(full)["recommendation"] == "promote"
+
+
+def test_a_failure_that_replaced_a_lost_attempt_is_not_hidden(
+    door: Door, full: Door, tmp_path: Path
+) -> None:
+    """It was in the first complete set there, under a number beyond the plan."""
+    lost = {**passing("attack-014", V8, attempt=2), "termination": "infrastructure_error"}
+    there = other_store(door, tmp_path / "there", [lost, unverified(4)])
+    full.ok("merge", there.store)
+    found = report_of(full)
+    assert found["recommendation"] == "repair"
+    assert [one.get("moved_from") for one in found["failures"] if not one["infrastructure"]] == [4]

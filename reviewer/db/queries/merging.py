@@ -15,6 +15,8 @@ class EvidenceRow(NamedTuple):
     id: int
     source: int
     record: int
+    lost: int
+    """1 when infrastructure ended it."""
 
 
 class RecordPlace(NamedTuple):
@@ -39,7 +41,7 @@ class StatedVerdict(NamedTuple):
 def attempts_by_evidence(connection: sqlite3.Connection, candidate: int) -> list[EvidenceRow]:
     """Return a candidate's attempts, by episode and number."""
     rows = connection.execute(
-        "SELECT episode, attempt, evidence, id, source, record FROM trace"
+        "SELECT episode, attempt, evidence, id, source, record, infra FROM trace"
         " WHERE candidate=? ORDER BY episode, attempt",
         (candidate,),
     ).fetchall()

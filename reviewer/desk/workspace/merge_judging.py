@@ -53,7 +53,8 @@ class NewTrace(NamedTuple):
     """Whether it is a further record of an attempt that exists here. Its `id` is then that of a
     revision plus REVISION, or it is the record that is judged there."""
     moved_from: int | None = None
-    """The number within the plan that it had where it was made, if it has another here."""
+    """The number that it had in the first complete set where it was made, if it may not be in that
+    of this store."""
 
 
 Kind = tuple[int, bool, ToolMap]

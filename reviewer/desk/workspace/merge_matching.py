@@ -66,6 +66,7 @@ class _StoredAttempt(NamedTuple):
     id: int
     source: int
     record: int
+    lost: int
     run: RunRecord | None
 
 
@@ -138,6 +139,7 @@ def match_traces(
     judged = {(row.episode_id, row.evidence): row.attempt for row in here}
     mine = judged | revised
     names = _sessions(other) if here else {}
+    replacing = _replacing(there, one.planned)
     for row in there:
         taken = filled.setdefault(row.episode_id, set())
         # Attempts of two runs may be equal, and still be two attempts.
@@ -166,8 +168,10 @@ def match_traces(
             if attempt in taken:
                 attempt = last[row.episode_id] = last[row.episode_id] + 1
             taken.add(attempt)
-            made_as = runs.theirs.number_there(row.source, row.record) or row.attempt
-            moved = made_as if attempt != made_as <= one.planned else None
+            made_as = runs.theirs.number_there(row.source, row.record)
+            if made_as is None and (row.attempt <= one.planned or row in replacing):
+                made_as = row.attempt
+            moved = None if made_as == attempt <= one.planned else made_as
             found.new.append(
                 NewTrace(row.id, one.theirs, row.episode_id, attempt, moved_from=moved)
             )
@@ -179,6 +183,18 @@ def match_traces(
             old = f"{one.prefix}/{row.episode_id}/{row.attempt}"
             found.renamed[old] = f"{one.prefix}/{row.episode_id}/{attempt}"
     return found._replace(known=known)
+
+
+def _replacing(there: Sequence[_StoredAttempt], planned: int) -> set[_StoredAttempt]:
+    """Return the attempts beyond the plan that replace those lost within it: they are of the first
+    complete set there."""
+    left = Counter(row.episode_id for row in there if row.lost and row.attempt <= planned)
+    found = set()
+    for row in sorted(there, key=lambda row: row.attempt) if left else ():
+        if row.attempt > planned and not row.lost and left[row.episode_id]:
+            left[row.episode_id] -= 1
+            found.add(row)
+    return found
 
 
 def _held(
