@@ -23,8 +23,12 @@ from reviewer.trace.safetext import cap, visible, visible_line
 MOST_TEXT = 2_000
 """Characters of one recorded text."""
 MOST_NAME = 300
+MOST_ANY = 2 * MOST_TEXT
+"""Characters of any other text, such as a code that holds the name of a tool."""
 PAGE = 50
 MOST_ROWS = 100
+"""Rows of any list."""
+MOST_EVENTS = 10**9
 
 Given = dict[str, Any]
 Answer = dict[str, Any]
@@ -137,7 +141,7 @@ class Answers:
 
     def trace(self, given: Given) -> Answer:
         """Return one attempt: its verdict, clause by clause, and a page of its events."""
-        name, first = given["trace"], given.get("first", 1)
+        name, first = given["trace"], int(given.get("first", 1))  # 1.0 is an integer in JSON
         with self._desk(name.partition("/")[0]) as desk:
             one = desk.traces.view(name)
             rows = desk.traces.events(name, first - 1, PAGE) if one.payload else []
@@ -230,9 +234,12 @@ def _failures(
 
 def _text(text: str) -> str:
     """Return a recorded text with every hostile character shown, cut to MOST_TEXT characters."""
-    shown = visible(text)
-    more = len(shown) - MOST_TEXT
-    return shown if more <= 0 else f"{shown[:MOST_TEXT]}… (+{more:,} characters)"
+    return _cut(visible(text), MOST_TEXT)
+
+
+def _cut(shown: str, most: int) -> str:
+    more = len(shown) - most
+    return shown if more <= 0 else f"{shown[:most]}… (+{more:,} characters)"
 
 
 def _name(text: str | None) -> str | None:
@@ -240,14 +247,20 @@ def _name(text: str | None) -> str | None:
 
 
 def plain(value: Any) -> Any:
-    """Return an answer without a character that could act on a terminal, in names too."""
+    """Return an answer without a character that could act on a terminal, in names too, and with no
+    text or list that grows with what an agent did: how many rows were left out of `name` is in
+    `name_left_out`."""
     if isinstance(value, str):
-        return visible(value)
-    if isinstance(value, dict):
-        return {visible_line(str(name)): plain(one) for name, one in value.items()}
+        return _cut(visible(value), MOST_ANY)
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
-    return value
+        return [plain(one) for one in value[:MOST_ROWS]]
+    if not isinstance(value, dict):
+        return value
+    told = {cap(visible_line(str(name)), MOST_NAME): plain(one) for name, one in value.items()}
+    for name, one in value.items():
+        if isinstance(one, list | tuple) and len(one) > MOST_ROWS:
+            told[f"{visible_line(str(name))}_left_out"] = len(one) - MOST_ROWS
+    return told
 
 
 # The questions ------------------------------------------------------------------------------------
@@ -325,7 +338,12 @@ QUESTIONS = (
         _schema(
             ("trace",),
             trace=_said("suite/candidate/episode/attempt", minLength=1),
-            first={"type": "integer", "minimum": 1, "description": "the first event of the page"},
+            first={
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MOST_EVENTS,
+                "description": "the first event of the page",
+            },
         ),
         Answers.trace,
     ),

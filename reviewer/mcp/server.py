@@ -45,6 +45,8 @@ def served(workspace: Workspace) -> Server[Any]:
             told = await to_thread.run_sync(lambda: plain(question.answer(answers, given)))
         except DeskError as error:
             return _refused(plain(error.line))
+        except OSError as error:  # such as a name longer than a file's may be
+            return _refused(f"{error.strerror}; way out: list_releases has the names")
         return types.CallToolResult(content=[_text(told)], structured_content=told)
 
     return Server(

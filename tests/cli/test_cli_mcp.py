@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from doors import PROGRAM, SUITE, V7, V8, Door, environment, passing
 
-from reviewer.mcp.answers import MOST_TEXT, QUESTIONS
+from reviewer.mcp.answers import MOST_ROWS, MOST_TEXT, QUESTIONS
 
 mcp = pytest.importorskip("mcp")
 pytest.importorskip("mcp_types")
@@ -114,6 +114,10 @@ UNANSWERED: list[tuple[str, dict[str, Any], str]] = [
     ("show_trace", {}, "breaks `required`"),
     ("show_trace", {"trace": "no/such/trace/1"}, "no/such/trace/1"),
     ("show_trace", {"trace": FAILED, "first": 0}, "first: breaks `minimum`"),
+    ("show_trace", {"trace": FAILED, "first": 2**70}, "first: breaks `maximum`"),
+    ("show_trace", {"trace": "x" * 2_000}, "name too long"),
+    ("scorecard", {"suite": "x" * 2_000, "candidate": "x"}, "name too long"),
+    ("scorecard", {"suite": "a\x00b", "candidate": "x"}, "is not a suite id"),
 ]
 
 
@@ -164,6 +168,24 @@ def recorded(value: Any, within: bool = False) -> list[tuple[bool, str]]:
     return [found for one in value for found in recorded(one, within)] if (
         isinstance(value, list)
     ) else []  # fmt: skip
+
+
+async def test_an_answer_does_not_grow_with_what_an_agent_did(door: Door) -> None:
+    """A context of a coding agent is filled by it."""
+    record = passing(candidate_id="cand-a")
+    call = record["events"][0]
+    record["events"] = [
+        call | {"seq": n, "call_id": f"c{n}", "tool": f"t{n}" + "x" * 300}
+        for n in range(1, 3 * MOST_ROWS)
+    ]
+    door.take("one.jsonl", [record])
+    trace = door.one("SELECT trace_id FROM traces")
+    async with asking(door) as client:
+        told = await ask(client, "show_trace", trace=trace, first=1.0)
+    assert len(told["findings"]) == len(told["clauses"]) == MOST_ROWS
+    found = door.one("SELECT count(*) FROM finding")
+    assert told["findings_left_out"] == found - MOST_ROWS
+    assert len(json.dumps(told)) < 200_000
 
 
 async def test_hostile_text_stays_data(door: Door) -> None:
