@@ -150,6 +150,23 @@ def test_a_run_that_was_made_again_in_the_same_place_is_another_attempt(desk: De
     assert desk.door.rows("SELECT attempt FROM traces ORDER BY 1") == [(1,), (2,)]
 
 
+def test_a_run_that_becomes_a_link_out_of_the_folder_is_not_lost_in_silence(desk: Desk) -> None:
+    path = desk.write("one.jsonl", [chat(0)])
+    assert [one.added for one in desk.after()] == [1]
+    outside = desk.door.file("outside.jsonl", [chat(1)])
+    path.unlink()
+    path.symlink_to(outside)
+    [told] = desk.after()
+    assert (Path(told.path), told.added) == (path, 0)
+    assert "symbolic link out of the folder" in told.problem
+    assert desk.after() == [], "it is told once"
+    path.unlink()
+    assert desk.after() == []
+    path.symlink_to(outside)
+    assert len(desk.after()) == 1
+    assert desk.door.rows("SELECT count(*) FROM traces") == [(1,)]
+
+
 def test_a_file_that_is_renamed_into_place(desk: Desk) -> None:
     whole = desk.write("log.jsonl.part", [chat(0), chat(1)])
     whole.rename(desk.folder / "log.jsonl")

@@ -55,16 +55,20 @@ class Watch:
         self._again: set[Path] = set()
         self._rested = 0.0
         self._done: dict[Path, tuple[tuple[Path, FileState], ...]] = {}
+        self._problems: dict[Path, Unit] = {}
+        """What cannot be read of the folders, such as a link out of them. Each is told once."""
 
     def ready(self) -> list[Unit]:
         """Return the units that are new or changed since they were last returned, and have stopped
         growing."""
+        told = self._problems
         files = self._look()
+        fresh = [unit for path, unit in self._problems.items() if path not in told]
         units = [unit for unit in self._claims.values() if unit is not None]
         taken = {os.path.abspath(other) for unit in units for other in unit.companions}
         units.sort(key=lambda unit: files[unit.path])
         own = (unit for unit in units if os.path.abspath(unit.path) not in taken)
-        return [unit for unit in own if self._due(unit)]
+        return [*fresh, *(unit for unit in own if self._due(unit))]
 
     def _look(self) -> dict[Path, int]:
         """Record which files changed and the reader of each; return the files with their place in
@@ -72,9 +76,14 @@ class Watch:
         files: dict[Path, int] = {}
         fresh: list[Path] = []
         came: set[Path] = set()
+        self._problems = {}
         for path in expand(self._paths):
             for file, inside in files_of(path) if path.exists() else ():
-                if isinstance(file, Unit) or file in files:
+                if isinstance(file, Unit):
+                    if inside:  # a folder that is empty is waited for
+                        self._problems[file.path] = file
+                    continue
+                if file in files:
                     continue
                 files[file] = len(files)
                 self._inside[file] = inside
