@@ -190,8 +190,7 @@ class Draft:
                 event["call_id"] = own[:IDENTIFIER]
             if not loose:
                 self.note("a tool result answers no earlier call")
-                if name_of(tool) == UNNAMED:
-                    self.unread(f"results[{len(self.events)}].call", len(self.events) + 1)
+                self.unread(f"results[{len(self.events)}].call", len(self.events) + 1)
         if status is not None:
             event["status"] = status
         return self._add(event, more)
@@ -218,7 +217,10 @@ class Draft:
 
     def arguments(self, arguments: Any) -> dict[str, Any]:
         """Return the arguments of the next call as an object."""
-        if arguments is None or arguments == "":
+        if arguments == "":
+            return {}
+        if arguments is None:
+            self.unread(f"calls[{self.calls()}].arguments", len(self.events) + 1)
             return {}
         value = parse_text(arguments) if isinstance(arguments, str) else arguments
         if isinstance(value, dict):

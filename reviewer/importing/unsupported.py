@@ -80,7 +80,9 @@ _ZIP, _TAR = "a ZIP archive that is no Inspect log", "a tar archive"
 _BZIP, _XZ, _SEVEN = "a bzip2 file", "an xz file", "a 7-Zip archive"
 _UNPACK = "unpack it, and import what is in it (gzip and zstd are read as they are)"
 _WAY_OUT = "export its runs as OTLP/JSON, or write them as trace records (docs/formats.md)"
+_CREW = "import a checkpoint of the run, which CrewAI writes with `Crew(checkpoint=True)`"
 _WAYS_OUT = {
+    **dict.fromkeys(("a CrewAI log", "CrewAI's database", "what a CrewAI crew returned"), _CREW),
     **dict.fromkeys((_ZIP, _TAR, _BZIP, _XZ, _SEVEN), _UNPACK),
     _PARQUET: parquet.EXTRA,
     _DAMAGED: "copy it again from where its tool keeps it, with the -wal beside it",

@@ -44,6 +44,10 @@ class Sample(NamedTuple):
 
 
 SAMPLES: dict[str, tuple[Sample, ...]] = {
+    "crewai-checkpoint": (
+        Sample("crewai", "native_calls.json"),
+        Sample("crewai/two", "20261128T065902_ff12eba8_p-20261128T065901_d310e902.json"),
+    ),
     "ag2-log": (Sample("ag2", "calls.jsonl"), Sample("ag2", "error.jsonl")),
     "agentbench": (Sample(AGENTBENCH, "runs.jsonl", ("overall.json",)),),
     "agentevals": (
@@ -123,7 +127,10 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
         Sample("formats_c/mlflow", "trace_0.json"),
         Sample("formats_c/mlflow", "search_traces_df.jsonl"),
     ),
-    "openai-agents": (Sample("openai_agents_sdk", "traces_ingest.json"),),
+    "openai-agents": (
+        Sample("openai_agents_sdk", "traces_ingest.json"),
+        Sample("formats_c/openai-agents", "traces.jsonl"),
+    ),
     "openai-agents-runstate": (Sample("formats_c/openai-agents", "run_state_pending.json"),),
     "openai-chat": (
         Sample("openai_chat", "langgraph_openai_messages.json"),

@@ -70,10 +70,15 @@ def test_a_changed_call_of_an_event_stream(name: str, tmp_path: Path) -> None:
     assert fewer("openhands", path, json.loads(path.read_bytes())) == []
 
 
+WITHOUT_ACTION = "chatcmpl-tool-9051d3d10f914188"
+"""A call of sdk_events.jsonl of which only the result is in the file."""
+
+
 @pytest.mark.parametrize("name", ["eval_output.jsonl", "resolver_output.jsonl", "sdk_events.jsonl"])
 def test_a_changed_call_of_openhands(name: str, tmp_path: Path) -> None:
     path = copy_of(DATA / "openhands" / name, tmp_path)
-    assert fewer("openhands", path, records(path), lines=True) == []
+    held = [one for one in records(path) if one.get("tool_call_id") != WITHOUT_ACTION]
+    assert fewer("openhands", path, held, lines=True) == []
 
 
 def test_a_changed_call_of_smolagents(tmp_path: Path) -> None:

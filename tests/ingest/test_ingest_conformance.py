@@ -27,7 +27,13 @@ UNREAD = {
 }
 """Formats whose sample holds what nobody can read, so that its attempts are not measured."""
 WITHOUT_CALLS = ("jaeger", "openai-evals", "openinference")
-EXCERPT = ("no such file", "it gives no attempt", "Import them with")
+EXCERPT = (
+    *("no such file", "it gives no attempt", "Import them with"),
+    # a batch of an exporter, which begins and ends amid its traces
+    *("unread trace (cut off)", "unread spans named as parents (cut off)"),
+    # results without the calls that they answer
+    *("tool_errors.json: attempt 1: unread results[0].call", "unread results[3].call"),
+)
 """What is said of samples that are a part of a run."""
 
 

@@ -55,7 +55,7 @@ def test_rows_of_one_trace(reader: str, name: str, tmp_path: Path) -> None:
     path.write_text(damaged(whole, "refund_lamp"))
     (record,) = records(reader, path)
     assert "refund_lamp" not in made(record)
-    assert all("unreadable" in one["path"] for one in record["unread"])
+    assert any("unreadable" in one["path"] for one in record["unread"])
 
 
 @pytest.mark.parametrize("name", ["openai-chat", "openai-responses"])

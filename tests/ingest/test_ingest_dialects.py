@@ -24,7 +24,7 @@ SAMPLES = sorted(
         *(DATA / "openai_chat").glob("*.json*"),
         *(DATA / "openai_responses").glob("*.json"),
         *(DATA / "langchain").glob("*.json"),
-        *(DATA / "openai_agents_sdk").glob("*.json"),
+        DATA / "formats_c/openai-agents/traces.jsonl",
     )
 )
 

@@ -57,6 +57,7 @@ OURS = (
     "sessions.claude_stream:ClaudeStreamReader",
     "sessions.managed_agents:ManagedAgentsReader",
     "ag2:Ag2Reader",
+    "crewai:CrewAIReader",
     "google_adk:GoogleAdkReader",
     "openai_runstate:OpenAIRunStateReader",
     "strands:StrandsReader",

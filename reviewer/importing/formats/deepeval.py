@@ -198,7 +198,7 @@ def _called(transcript: Transcript, called: Any, place: str = "") -> None:
         own = f"{place}call-{number}"
         if given(one) is None:  # a call without arguments has empty ones
             transcript.draft.unread("toolsCalled.inputParameters", 1)
-        function = {"name": one.get("name"), "arguments": given(one)}
+        function = {"name": one.get("name"), "arguments": given(one) or {}}
         call = {"id": own, "type": "function", "function": function}
         transcript.say({"role": "assistant", "content": None, "tool_calls": [call]})
         if one.get("output") is not None:

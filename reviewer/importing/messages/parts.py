@@ -171,15 +171,18 @@ def _taken(name: str, member: str) -> frozenset[str]:
 
 
 def given(value: dict[str, Any], *names: str) -> tuple[str, Any]:
-    """Return (member, value) of a call's arguments: the first that exists and is not empty."""
+    """Return (member, value) of a call's arguments: the first that exists and is not empty, else
+    the first that is there. None where no member states them, or it is null or an empty list."""
     empty = ""
+    stated: dict[str, Any] | None = None
     for name in names or GIVEN:
         found = value.get(name)
         if found not in (None, "", {}, []):
             return name, found
         if name in value:
             empty = empty or name
-    return empty, None
+            stated = {} if found in ("", {}) else stated
+    return empty, stated
 
 
 def call_of(value: Any, account: Account) -> Part | None:
@@ -349,7 +352,8 @@ def _item_given(kind: str, value: dict[str, Any], members: list[str]) -> Any:
         return as_text(found)
     if kind == "computer_call" and isinstance(found, list):
         return {"actions": found}
-    return found
+    stated = kind not in _NAMED_ITEMS or any(value[name] == "" for name in members)
+    return {} if found is None and stated else found
 
 
 def _item_output(value: dict[str, Any], account: Account) -> Part:

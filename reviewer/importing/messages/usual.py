@@ -166,7 +166,7 @@ def usual(message: Any) -> Turn | None:
     parts = [*thoughts(message), *([Part("text", said)] if said else ())]
     for call in message.get("tool_calls") or ():
         function = call["function"]
-        given = function["arguments"] or None
+        given = function["arguments"] or {}
         parts.append(Part("call", given, call["id"], function["name"], None, call))
     return Turn(side, role, parts)
 
@@ -273,5 +273,5 @@ def usual_langchain(message: dict[str, Any]) -> Turn | None:
             return None
         if type(own) not in _TEXT:
             return None
-        parts.append(Part("call", given or None, own or "", called, None, call))
+        parts.append(Part("call", given, own or "", called, None, call))
     return Turn(ROLES[kind], kind, parts)

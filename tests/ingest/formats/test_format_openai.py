@@ -180,6 +180,7 @@ def test_a_hand_over_that_a_model_called_is_one_call_and_tokens_add_up(door: Doo
     usage = {"input_tokens": 100, "output_tokens": 10}
     last = {"role": "assistant", "content": "Done."}
     spans = [
+        {"object": "trace", "id": "trace_1", "workflow_name": "lamps"},
         sdk_span(1, "agent", "it ended badly", name="Lamp desk"),
         sdk_span(2, "generation", input=[asked], output=[answer], model="m", usage=usage),
         sdk_span(3, "handoff", from_agent="Lamp desk", to_agent="Refund desk"),

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from reviewer.importing.account import Account
-from reviewer.importing.draft import Draft, Status, elapsed_ms
+from reviewer.importing.draft import CUT, Draft, Status, elapsed_ms
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import (
     Format,
@@ -369,8 +369,10 @@ def _trace(source: Source, key: str, items: list[dict[str, Any]], lost: list[str
     ordered = sorted(spans.values(), key=lambda span: str(span.get("started_at")))
     if head is None:
         draft.note("the trace object is missing: the batch begins in the middle of a trace")
+        draft.unread(f"trace{CUT}")
     if any(s.get("parent_id") and str(s["parent_id"]) not in spans for s in ordered):
         draft.note("spans name a parent that is not in the file")
+        draft.unread(f"spans named as parents{CUT}")
     told = _Trace(draft, ordered)
     agents, models = [], []
     for span in ordered:

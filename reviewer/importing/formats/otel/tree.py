@@ -213,7 +213,8 @@ class Tree:
         """Return whether spans within a trace are known to be missing: what describes the agent's
         work is below several that are named as parents and not here, or below one beside a root. A
         single one may be that of the service that called, as is that of a span that another process
-        called for. `elsewhere` returns the ids of spans that others hold of these traces."""
+        called for; a store has the rows of all of them. `elsewhere` returns the ids of spans that
+        others hold of these traces."""
         return self._gaps(()) and self._gaps(elsewhere())
 
     def _gaps(self, elsewhere: Container[str]) -> bool:
@@ -225,6 +226,8 @@ class Tree:
                 continue
             if not span.parent or (span.parent not in here and span.parent not in elsewhere):
                 above.setdefault(span.trace, set()).add(span.parent)
+                if span.parent and span.row is not None:
+                    return True
         return any(len(parents) > 1 for parents in above.values())
 
     def _top(self, span: Span) -> Span:

@@ -102,6 +102,10 @@ class Line(NamedTuple):
     value: dict[str, Any]
 
 
+BEGINNING = "lines before the first of a session"
+"""Names what a file holds of a session of which it does not hold the beginning."""
+
+
 class Lines(NamedTuple):
     """The records of a file, and the paths of those that could not be read."""
 

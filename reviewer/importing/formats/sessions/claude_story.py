@@ -1,6 +1,7 @@
 """A session of Claude Code read into events: its own lines, and those of its sub-agents after the
 calls that started them; and the sub-agents of which nothing is known."""
 
+from collections.abc import Container
 from typing import Any, NamedTuple
 
 import msgspec
@@ -258,9 +259,11 @@ class Story:
                 session.account.refuse(one.holder)
 
 
-def missing_of(story: Story, lines: list[Line]) -> None:
-    """Note each sub-agent whose acts are missing entirely."""
+def missing_of(story: Story, lines: list[Line], inline: Container[str] = ()) -> None:
+    """Note each sub-agent whose acts are missing entirely; those of the calls in `inline` are among
+    the lines."""
     inside = _prompts_inside(lines)
+    files = {child.own for child in story.children}
     results: dict[str, Any] = {}
     known: dict[str, str] = {}
     for line in lines:
@@ -270,6 +273,8 @@ def missing_of(story: Story, lines: list[Line]) -> None:
                 results[own] = block
                 agent = text(mapping(line.value.get("toolUseResult")).get("agentId"))
                 known[own] = plain_id(agent, "of-its-call")
+                if agent and agent not in files and not (own in story.spawned or own in inline):
+                    story.session.absent(f"subagents/agent-{known[own]}.jsonl", own)
     for own, prompt in story.spawned.items():
         if own in story.links:
             continue

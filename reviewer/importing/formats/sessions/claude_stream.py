@@ -166,7 +166,7 @@ def _missing(story: Story, lines: list[Line]) -> None:
     there = {text(line.value.get("parentToolUseID")) for line in lines}
     for own in there:
         story.spawned.pop(own, None)
-    missing_of(story, lines)
+    missing_of(story, lines, there)
 
 
 def _final(results: list[dict[str, Any]]) -> str | None:

@@ -43,7 +43,8 @@ class ClineReader(DialectReader):
     plain = False
 
     def sniff(self, head: Head) -> bool:
-        return head.has("sessionId", "origin", "agent", "messages") and super().sniff(head)
+        told = [name for name in ("sessionId", "origin", "agent") if head.has(name, "messages")]
+        return len(told) > 1 and super().sniff(head)
 
     def companions(self, path: Path) -> tuple[Path, ...]:
         first = shown(path)

@@ -16,6 +16,7 @@ from reviewer.importing.draft import tokens
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import at_path, mapping, shown, started_ms, text
 from reviewer.importing.formats.sessions import (
+    BEGINNING,
     BOTH,
     COPIED,
     FORKED,
@@ -82,11 +83,14 @@ class CodexReader(SessionFormat):
         threads = _threads(found.lines)
         if not threads and found.broken:
             yield Broken(("json:no line could be read",))
+        lost = found.broken
+        if len(threads) > 1 and not _own(threads[0]):
+            lost = [*lost, BEGINNING]
         for number, lines in enumerate(threads):
             own = _own(lines)
             files = source.companions if len(threads) == 1 else ()
             make = partial(_attempt, source, own or f"{source.place}-{number}", lines, files)
-            yield source.attempt(partial(make, found.broken), own)
+            yield source.attempt(partial(make, lost), own)
 
 
 def _children_of(path: Path) -> dict[str, tuple[Path, ...]]:

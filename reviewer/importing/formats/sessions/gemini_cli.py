@@ -16,6 +16,7 @@ from reviewer.importing.draft import Status, summed, tokens
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import mapping, objects, shown, started_ms, text
 from reviewer.importing.formats.sessions import (
+    BEGINNING,
     SUB_AGENTS,
     Line,
     Session,
@@ -78,10 +79,12 @@ class GeminiCliReader(SessionFormat):
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         found = lines_of(source)
-        logs = _logs(found.lines)
+        every = _logs(found.lines)
+        logs = [log for log in every if log.head["sessionId"]]
+        lost = [*found.broken, BEGINNING] if len(logs) < len(every) else found.broken
         for log in logs:
             files = source.companions if len(logs) == 1 else ()
-            make = partial(_attempt, source, log, files, found.broken)
+            make = partial(_attempt, source, log, files, lost)
             yield source.attempt(make, text(log.head.get("sessionId")))
         if not logs:
             yield Broken(("missing:sessionId",))
@@ -95,6 +98,7 @@ class _Log(NamedTuple):
 
 
 def _logs(lines: list[Line]) -> list[_Log]:
+    """Return the logs of a file. The first is without a name where no session begins there."""
     found: list[_Log] = []
     for line in lines:
         value = line.value
@@ -104,7 +108,7 @@ def _logs(lines: list[Line]) -> list[_Log]:
         elif not found:
             found.append(_Log({"sessionId": text(value.get("sessionId"))}, []))
         found[-1].lines.append(line)
-    return [log for log in found if log.head["sessionId"]]
+    return found
 
 
 class _Folded(NamedTuple):
@@ -300,6 +304,8 @@ def _attempt(source: Source, log: _Log, paths: tuple[Path, ...], broken: list[st
             continue
         bad += [f"{shown_path}: {name}" for name in found.broken]
         for one in _logs(found.lines):
+            if not one.head["sessionId"]:
+                bad.append(f"{shown_path}: {BEGINNING}")
             files[text(one.head.get("sessionId"))] = ("sub-agent", shown_path, one)
     story = _Story(session, files)
     folded = story.log(log)

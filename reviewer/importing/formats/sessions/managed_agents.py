@@ -18,7 +18,14 @@ from reviewer.importing.draft import ABSENT, Status, summed, words
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import extent
 from reviewer.importing.formats.base import mapping, objects, sequence, text
-from reviewer.importing.formats.sessions import MOST_BYTES, Session, SessionFormat, known_as, took
+from reviewer.importing.formats.sessions import (
+    BEGINNING,
+    MOST_BYTES,
+    Session,
+    SessionFormat,
+    known_as,
+    took,
+)
 from reviewer.importing.head import Head
 from reviewer.importing.messages import CLIENT, tokens_of
 from reviewer.importing.pipeline.split import Unreadable
@@ -162,7 +169,11 @@ class _Sessions:
     def _of_call(self, name: str, called: str, value: Any) -> None:
         act = called.removeprefix(_CALL)
         if act == "create" and isinstance(value, dict):
-            self.found.append(_Recorded(text(value.get("id")), value))
+            before = self.found[-1] if self.found else None
+            new = _Recorded(text(value.get("id")), value)
+            if before is not None and not before.facts:
+                new.lost.append(BEGINNING)
+            self.found.append(new)
         elif act == "events.send":
             parts = sequence(value)
             own = text(parts[0]) if parts else ""

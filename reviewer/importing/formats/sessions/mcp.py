@@ -65,7 +65,7 @@ def _attempt(source: Source) -> Foreign:
             account.read(value, ("jsonrpc", "id", "method", "params"))
             account.read(message.params, ("name", "arguments", "_meta", "task"), strict=True)
             account.whole(message.params.get("arguments"), message.params.get("_meta"))
-            given = message.params.get("arguments")
+            given = message.params.get("arguments", {})  # may be left out
             session.call("agent", message.params.get("name"), given, ids[id(value)], message.at)
         elif message.method == "initialize":
             client = text(mapping(message.params.get("clientInfo")).get("name")) or client

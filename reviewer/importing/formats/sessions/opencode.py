@@ -6,8 +6,8 @@ sessions of their own, whose cost is not in their parent's.
 """
 
 import math
-import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,11 @@ from reviewer.importing.formats.sessions import (
     lines_of,
     rows,
     took,
+)
+from reviewer.importing.formats.sessions.opencode_storage import (
+    files_in,
+    folders_of,
+    without_message,
 )
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.opening import start_of
@@ -44,7 +49,6 @@ _CALLING = ("tool-calls", "tool_calls", "tool_use")
 _GOOD = ("stop", "end_turn", "end-turn")
 _MOST_READ = 64 << 20
 """Most bytes of a session in which sub-agents are searched."""
-_MOST_PARTS = 50_000
 
 
 class Exported(NamedTuple):
@@ -129,48 +133,24 @@ def _beside(path: Path, seen: set[Path]) -> Iterator[Path]:
         raw = start_of(path, _MOST_READ)
     except (OSError, Unreadable):
         return
-    folders = _folders(path)
+    folders = folders_of(path)
     if folders is not None:
-        for file in _files(folders.messages):
+        for file in files_in(folders.messages):
             yield file
-            for part in _files(folders.parts / file.stem):
+            for part in files_in(folders.parts / file.stem):
                 yield part
                 try:
                     raw += part.read_bytes() if part.stat().st_size < 1 << 20 else b""
                 except OSError:
                     continue
+        for folder in without_message(folders, path.stem):
+            yield from files_in(folder)
     for own in dict.fromkeys(one.decode() for one in _CHILD.findall(raw)):
         for child in sorted(path.parent.glob(f"*{own}.json")):
             if child not in seen and child != path:
                 seen.add(child)
                 yield child
                 yield from _beside(child, seen)
-
-
-class _Folders(NamedTuple):
-    messages: Path
-    parts: Path
-    """A folder for each message in it."""
-
-
-def _folders(path: Path) -> _Folders | None:
-    """Return where the messages and parts of a stored session are; None if it is not stored in that
-    form."""
-    if not path.name.startswith("ses_"):
-        return None
-    first, own = path.parent.parent, path.stem
-    if path.parent.name == "info" and (first / "message").is_dir():  # before 0.6
-        return _Folders(first / "message" / own, first / "part" / own)
-    root = first.parent
-    return _Folders(root / "message" / own, root / "part") if (root / "message").is_dir() else None
-
-
-def _files(folder: Path) -> list[Path]:
-    try:
-        names = sorted(os.listdir(folder))[:_MOST_PARTS]
-    except OSError:
-        return []
-    return [folder / name for name in names if name.endswith(".json")]
 
 
 def _stored(
@@ -283,11 +263,15 @@ class _Story:
             self.ended = "interrupted by the user" if aborted else "error"
 
     def _complete(self, info: dict[str, Any], parts: list[dict[str, Any]], finish: str) -> None:
-        """Note an answer with missing parts: it has none and did not fail, or it ended with calls
-        and contains none."""
+        """Note an answer with missing parts: it has none and did not fail, it ended with calls and
+        contains none, or it states how it ended and not each of its steps has a start and an
+        end."""
         called = any(one.get("type") == "tool" for one in parts)
         empty = not parts and (not isinstance(info.get("error"), dict) or bool(finish))
-        if empty or (finish in _CALLING and not called):
+        kinds = Counter(text(one.get("type")) for one in parts)
+        steps = kinds["step-start"], kinds["step-finish"]
+        stepless = bool(info.get("finish")) and not 0 < steps[0] == steps[1]
+        if empty or stepless or (finish in _CALLING and not called):
             self.session.draft.unread("messages.parts")
 
     def finished(self, reason: str) -> None:

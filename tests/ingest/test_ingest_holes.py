@@ -1,0 +1,241 @@
+"""What a damaged or cut file shows to be missing is not measured: a call without its result's call,
+arguments that are gone, a row that others name, the beginning of a session."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from counted import FILES
+from span_files import DATA
+
+from reviewer.importing.formats import named
+from reviewer.importing.reader import Foreign
+from reviewer.testing.reading import attempts
+
+
+def records(reader: str, path: Path) -> list[dict[str, Any]]:
+    found = attempts(named(reader), path)
+    return [json.loads(one.raw) for one in found if isinstance(one, Foreign)]
+
+
+def unread(record: dict[str, Any]) -> list[str]:
+    return [one["path"] for one in record.get("unread", ())]
+
+
+def chat(call: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"role": "user", "content": "refund L-7"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "name": "refund", "content": "ok"},
+        {"role": "assistant", "content": "done"},
+    ]
+
+
+def claude(block: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"role": "user", "content": "refund L-7"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c", **block}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": ""}]},
+    ]
+
+
+def vercel(block: dict[str, Any]) -> list[dict[str, Any]]:
+    value = json.loads((FILES / "vercel-ai/model_messages.json").read_bytes())
+    call = next(
+        part
+        for message in value
+        for part in message["content"]
+        if isinstance(part, dict) and part.get("type") == "tool-call"
+    )
+    del call["input"]
+    call.update(block)
+    return list(value)
+
+
+GIVEN: tuple[tuple[str, str, Callable[[dict[str, Any]], Any]], ...] = (
+    ("openai-chat", "arguments", lambda one: chat(
+        {"id": "c", "type": "function", "function": {"name": "refund", **one}}
+    )),
+    ("anthropic-messages", "input", lambda one: claude({"name": "refund", **one})),
+    ("vercel-ai-model", "input", vercel),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("reader", "member", "make"), GIVEN)
+@pytest.mark.parametrize("value", [None, []])
+def test_arguments_that_are_no_object_are_not_measured(
+    reader: str, member: str, make: Callable[[dict[str, Any]], Any], value: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "messages.json"
+    path.write_text(json.dumps(make({member: value})))
+    (record,) = records(reader, path)
+    assert any(one.startswith("calls[") for one in unread(record))
+
+
+@pytest.mark.parametrize(("reader", "member", "make"), GIVEN)
+def test_arguments_that_are_gone_are_not_measured(
+    reader: str, member: str, make: Callable[[dict[str, Any]], Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "messages.json"
+    path.write_text(json.dumps(make({})))
+    (record,) = records(reader, path)
+    assert any(one.startswith("calls[") for one in unread(record))
+    path.write_text(json.dumps(make({member: {}})))
+    (record,) = records(reader, path)
+    assert not unread(record)
+
+
+def test_a_result_whose_call_is_gone_is_not_measured(tmp_path: Path) -> None:
+    whole = chat({"id": "c", "type": "function", "function": {"name": "r", "arguments": "{}"}})
+    path = tmp_path / "messages.json"
+    path.write_text(json.dumps([one for one in whole if "tool_calls" not in one]))
+    (record,) = records("openai-chat", path)
+    assert "results[1].call" in unread(record)
+
+
+@pytest.mark.parametrize(
+    ("reader", "name", "dropped"),
+    [
+        ("vercel-ai-model", "vercel-ai/model_messages.json", 1),
+        ("google-adk-session", "google-adk/lamp-return-1.session.json", 3),
+    ],
+)
+def test_a_message_that_is_gone_is_noticed(
+    reader: str, name: str, dropped: int, tmp_path: Path
+) -> None:
+    value = json.loads((FILES / name).read_bytes())
+    del (value["events"] if isinstance(value, dict) else value)[dropped]
+    path = tmp_path / Path(name).name
+    path.write_text(json.dumps(value))
+    (record,) = records(reader, path)
+    assert any(one.startswith("results[") for one in unread(record))
+
+
+def test_the_calls_of_an_answer_that_is_gone_are_missed_in_gemini(tmp_path: Path) -> None:
+    name = "gemini-cli/chats/session-2026-11-22T21-53-4790c8e0.jsonl"
+    lines = (FILES / name).read_text().splitlines()
+    del lines[16]  # the answer with its calls; what they returned is in the next line
+    path = tmp_path / Path(name).name
+    path.write_text("\n".join(lines))
+    (record,) = records("gemini-cli", path)
+    assert any(one.startswith("results[") for one in unread(record))
+
+
+ROOTS = (
+    ("langsmith-runs", "langsmith/tracer_runs.jsonl", lambda one: one["parent_run_id"] is None),
+    ("weave-calls", "weave/calls.jsonl", lambda one: one["parent_id"] is None),
+    ("braintrust-logs", "braintrust/logs.jsonl", lambda one: not one.get("span_parents")),
+    (
+        "openai-agents",
+        "openai-agents/traces.jsonl",
+        lambda one: one["object"] == "trace.span" and one["parent_id"] is None,
+    ),
+    ("openai-agents", "openai-agents/traces.jsonl", lambda one: one["object"] == "trace"),
+)
+
+
+@pytest.mark.parametrize(("reader", "name", "is_root"), ROOTS)
+def test_a_trace_without_its_root_is_not_measured(
+    reader: str, name: str, is_root: Callable[[dict[str, Any]], bool], tmp_path: Path
+) -> None:
+    rows = [json.loads(line) for line in (FILES / name).read_text().splitlines()]
+    kept = [json.dumps(one) for one in rows if not is_root(one)]
+    assert len(kept) < len(rows)
+    path = tmp_path / Path(name).name
+    path.write_text("\n".join(kept))
+    (record,) = records(reader, path)
+    assert any(one.endswith("(cut off)") for one in unread(record))
+
+
+@pytest.mark.parametrize(
+    ("reader", "name", "other"),
+    [
+        (
+            "codex-rollout",
+            "formats_c/codex/rollout-2026-11-22T21-42-56-01a20536-54a0-71b0-b275-ee1543810b71.jsonl",
+            24,
+        ),
+        (
+            "gemini-cli",
+            "formats_c/gemini-cli/chats/session-2026-11-22T21-53-4790c8e0.jsonl",
+            17,
+        ),
+        ("claude-managed-agents", "managed_agents/anthropic_managed_mcp_tools.jsonl", 15),
+    ],
+)
+def test_a_session_that_begins_amid_a_file_without_a_beginning_is_not_measured(
+    reader: str, name: str, other: int, tmp_path: Path
+) -> None:
+    lines = (DATA / name).read_text().splitlines()
+    lines[0], lines[other] = lines[other], lines[0]
+    path = tmp_path / Path(name).name
+    path.write_text("\n".join(lines))
+    found = records(reader, path)
+    assert found
+    assert all(unread(one) for one in found)
+
+
+@pytest.mark.parametrize("member", ["sessionId", "origin", "agent"])
+def test_a_session_of_cline_without_a_member_is_still_one(member: str, tmp_path: Path) -> None:
+    from reviewer.importing.head import Head
+
+    folder = tmp_path / "1795384839649_u3as6"
+    shutil.copytree(FILES / "cline" / folder.name, folder)
+    path = folder / f"{folder.name}.messages.json"
+    value = json.loads(path.read_bytes())
+    del value[member]
+    path.write_text(json.dumps(value))
+    assert named("cline").sniff(Head(path))
+
+
+def test_a_tool_whose_result_names_an_agent_started_one(tmp_path: Path) -> None:
+    name = "9a7b165c-6146-4a06-b9c3-07c56c395f84.jsonl"
+    text = (FILES / "claude-code" / name).read_text()
+    path = tmp_path / name
+    path.write_text(text.replace('"name":"Agent"', '"name":"Fork"'))
+    (record,) = records("claude-code", path)
+    assert unread(record) == ["subagents/agent-a618c3c887c77c07c.jsonl (no such file)"]
+
+
+PART = {"sessionID": "ses_1", "messageID": "msg_2"}
+CALL = {"status": "completed", "input": {"command": "ls"}, "output": "a"}
+
+
+def opencode(folder: Path) -> Path:
+    """A session as OpenCode 1.1 stores it: a question, and an answer of one step."""
+    held: dict[str, dict[str, Any]] = {
+        "session/global/ses_1": {"id": "ses_1", "version": "1", "projectID": "global", "time": {}},
+        "message/ses_1/msg_1": {"id": "msg_1", "sessionID": "ses_1", "role": "user", "time": {}},
+        "message/ses_1/msg_2": {
+            "id": "msg_2", "sessionID": "ses_1", "role": "assistant", "time": {}, "finish": "stop",
+        },
+        "part/msg_1/prt_1": {
+            "id": "prt_1", "sessionID": "ses_1", "messageID": "msg_1", "type": "text", "text": "do",
+        },
+        "part/msg_2/prt_2": {"id": "prt_2", **PART, "type": "step-start"},
+        "part/msg_2/prt_3": {
+            "id": "prt_3", **PART, "type": "tool", "tool": "bash", "callID": "c", "state": CALL,
+        },
+        "part/msg_2/prt_4": {"id": "prt_4", **PART, "type": "step-finish", "reason": "stop"},
+    }  # fmt: skip
+    for place, value in held.items():
+        path = folder / f"{place}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(value))
+    return folder / "session/global/ses_1.json"
+
+
+def test_a_stored_session_of_opencode_without_a_message_or_a_step_is_not_measured(
+    tmp_path: Path,
+) -> None:
+    (record,) = records("opencode-export", opencode(tmp_path / "whole"))
+    assert not unread(record)
+    for number, name in enumerate(("message/ses_1/msg_2", "part/msg_2/prt_2", "part/msg_2/prt_4")):
+        folder = tmp_path / str(number)
+        session = opencode(folder)
+        (folder / f"{name}.json").unlink()
+        (record,) = records("opencode-export", session)
+        assert unread(record), name
