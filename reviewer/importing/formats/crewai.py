@@ -29,7 +29,6 @@ from reviewer.importing.messages import tokens_of
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.source import Source
 
-_OPEN = "unfinished"
 _ENDS = {
     "crew_kickoff_completed": "completed",
     "crew_kickoff_failed": "error",
@@ -112,8 +111,8 @@ def _checkpoint(source: Source, number: int, value: Any) -> Foreign:
     return draft.foreign(
         episode_id=episode,
         candidate_id=source.candidate or told.crew or (told.models or [""])[0] or source.home,
-        final_message=told.final,
-        latency_ms=elapsed_ms(stamps[0], stamps[-1]) if stamps else None,
+        final_message=told.final if told.ending else None,
+        latency_ms=elapsed_ms(stamps[0], stamps[-1]) if stamps and told.ending else None,
         started_at=draft.at(stamps[0]) if stamps else None,
         termination=told.ending,
         usage=summed(told.spent),
@@ -155,7 +154,8 @@ class _Run:
         self.spent: list[dict[str, int] | None] = []
         self.read: list[Any] = []
         self.asked: list[tuple[str | None, str, Any]] = []
-        self.ending: str = _OPEN
+        self.ending: str | None = None
+        """None for a run that goes on: a later checkpoint says more."""
         self.final: str | None = None
         self.crew = ""
         self._ended = False

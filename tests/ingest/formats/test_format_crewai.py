@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from doors import Door
 from span_files import DATA, events, said
 
 from reviewer.importing.formats.crewai import CrewAIReader
@@ -67,10 +68,18 @@ def test_calls_results_words_and_tokens_are_read_once() -> None:
 def test_a_checkpoint_before_the_last_task_is_not_measured_and_the_last_one_is() -> None:
     before, after = record(FIRST), record(SECOND)
     assert paths(before) == ["event_record (cut off)"]
-    assert before["termination"] == "unfinished"
+    assert not {"termination", "final_message"} & before.keys()
     assert not paths(after)
     assert [one["tool"] for one in events(after, "tool_call")] == ["search", "issue_refund"]
     assert after["source"]["session"] == before["source"]["session"]
+
+
+def test_checkpoints_of_one_run_are_one_attempt(door: Door) -> None:
+    for path in (FIRST, SECOND):
+        assert door.ok("import", path).code == 0
+    ((trace, steps),) = door.rows("SELECT trace_id, steps FROM traces")
+    assert steps == 2
+    assert "gate completeness: pass" in door.ok("show", trace).out
 
 
 def test_an_event_that_is_missing_leaves_the_run_not_measured(tmp_path: Path) -> None:
