@@ -30,7 +30,7 @@ _TAIL = 2000
 _DRAIN_S = 5.0
 _DUMPABLE = 4
 _NAME = re.compile(rb"[0-9a-f]{16}\n")
-_PLACEHOLDER = re.compile(r"\{(request|mcp_config|mcp_command|mcp_url|mcp_token)\}")
+_PLACEHOLDER = re.compile(r"\{(request|mcp_config|mcp_command|mcp_url)\}")
 _UNKNOWN_METHOD, _BAD_PARAMS = -32601, -32602
 
 

@@ -581,6 +581,8 @@ def test_tokens_are_counts_that_were_told_or_nothing(said: list[str]) -> None:
         (["reviewer-no-such-program"], "there is no program `reviewer-no-such-program` on PATH"),
         ([sys.executable, "{mcp_url}"], "`{mcp_url}` is not known with the transport stdio; known"),
         ([sys.executable, "--c={mcp_cfg}"], "`{mcp_cfg}` is not known"),
+        # The agent of another attempt could read it there, and make calls in this one.
+        ([sys.executable, "--t={mcp_token}"], "would show the token to other programs"),
     ],
 )
 def test_a_command_that_cannot_be_run_is_refused(

@@ -30,8 +30,9 @@ RELAY = Path(__file__).parents[1] / "mcp_relay.py"
 
 _PLACEHOLDERS = {
     "stdio": ("request", "mcp_config", "mcp_command"),
-    "http": ("request", "mcp_config", "mcp_url", "mcp_token"),
+    "http": ("request", "mcp_config", "mcp_url"),
 }
+"""Not the token: any process of this machine can read a command line."""
 _HELD = re.compile(r"\{(request|mcp_\w+)\}")
 _LONGEST_ARGUMENT = 120_000
 _LONGEST_NAME = 55
@@ -104,6 +105,12 @@ def check_mcp(candidate: Candidate, folder: Path) -> None:
     known = _PLACEHOLDERS[transport]
     for word in runner["command"]:
         for name in _HELD.findall(word):
+            if name == "mcp_token":
+                raise Unrunnable(
+                    f"{file}: $.runner.command: `{{mcp_token}}` would show the token to other "
+                    "programs of this machine: the agent finds it in the file {mcp_config} and in "
+                    "REVIEWER_MCP_TOKEN"
+                )
             if name not in known:
                 told = ", ".join(f"{{{each}}}" for each in known)
                 raise Unrunnable(
