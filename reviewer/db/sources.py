@@ -153,6 +153,11 @@ Spans = Sequence[tuple[int, int]]
 """First and last of each unbroken run of numbers, in order."""
 
 
+RUN_READER, MERGE_READER = "run/1", "merge/1"
+"""The readers named in sources of runs, and of merged stores: both may have records that reviewer's
+own runner made."""
+
+
 class Origins(NamedTuple):
     """The sources of reviewer's runner, and for each merged store which of its records the runner
     made."""

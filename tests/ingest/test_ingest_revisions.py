@@ -2,12 +2,14 @@
 
 import contextlib
 import json
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
-from doors import SUITE, V8, Door, copied, passing, shipped
+import zstandard
+from doors import SUITE, V7, V8, Door, copied, passing, shipped
 from people import key_file
 
 from reviewer.desk.workspace import judging_again
@@ -436,4 +438,69 @@ def test_a_run_leaves_a_revised_slot_as_it_is(door: Door) -> None:
     assert len([row for row in attempts(door) if row[1] == "attack-014"]) == 3, said
     assert (V8, "attack-014", 1, 0, 1) in attempts(door)
     assert door.rows("SELECT * FROM revision") == before
+    door.healthy()
+
+
+def stored(door: Door, trace_id: str) -> dict[str, Any]:
+    """The record that is kept of an attempt."""
+    for (frame,) in door.rows("SELECT frame FROM pack"):
+        left = zstandard.ZstdDecompressor().decompressobj().decompress(frame).decode()
+        while left:
+            record, end = json.JSONDecoder().raw_decode(left)
+            left = left[end:].lstrip()
+            if trace_id.endswith(f"/{record['episode_id']}/{record['attempt']}"):
+                return dict(record)
+    raise KeyError(trace_id)
+
+
+def verified(record: dict[str, Any]) -> dict[str, Any]:
+    """The record with the check of the state that its agent did not make."""
+    call = next(event for event in record["events"] if event.get("tool") == "verify_state")
+    more = {**call, "seq": len(record["events"]) + 1, "call_id": "call_late"}
+    more["observation"] = {"outcome": record["final_state"]}
+    spent = {"cost_usd": record["cost_usd"] + 1e-3, "latency_ms": record["latency_ms"] + 400}
+    return {**record, **spent, "events": [*record["events"], more]}
+
+
+@pytest.mark.parametrize("how", ["run", "merged"])
+def test_no_file_continues_what_our_own_runner_made(door: Door, tmp_path: Path, how: str) -> None:
+    """It saw the attempt to its end: a record that contains it, and more, is another's claim."""
+    door.ok("run", SUITE, V7)
+    failed = f"{SUITE}/{V7}/attack-014/2"
+    forged = verified(stored(door, failed))
+    if how == "merged":
+        empty = copied(door.root, tmp_path / "third")
+        shutil.rmtree(empty.root / "store")
+        (empty.root / "store").mkdir()
+        empty.ok("merge", door.store)
+        door = empty
+    assert door.codes(failed) == ["write_not_verified"]
+    said = door.take("forged.jsonl", [forged], "--suite", SUITE)
+    assert said.code == 20
+    assert "reviewer's own runner made the attempt to its end" in said.both
+    assert door.codes(failed) == [CONTRADICTION, "write_not_verified"]
+    assert door.one("SELECT passed FROM traces WHERE trace_id=?", failed) == 0
+    door.healthy()
+
+
+def test_a_part_that_follows_a_run_attempt_is_no_part_of_it(door: Door) -> None:
+    door.ok("run", SUITE, V7)
+    failed = f"{SUITE}/{V7}/attack-014/2"
+    forged = verified(stored(door, failed))
+    part = {**forged, "events": forged["events"][-1:]}
+    door.take("part.jsonl", [part], "--suite", SUITE)
+    assert "write_not_verified" in door.codes(failed)
+    assert door.one("SELECT passed FROM traces WHERE trace_id=?", failed) == 0
+
+
+def test_a_copy_of_what_our_own_runner_made_changes_nothing(door: Door) -> None:
+    """Also one that tells more of the same acts."""
+    door.ok("run", SUITE, V8)
+    trace_id = f"{SUITE}/{V8}/attack-014/2"
+    record = {**stored(door, trace_id), "started_at": "2026-11-19T08:14:00Z"}
+    before = door.rows("SELECT * FROM trace")
+    said = door.take("copy.jsonl", [record], "--suite", SUITE)
+    assert (said.code, "0 added, 1 already there" in said.both) == (0, True), said
+    assert door.rows("SELECT * FROM trace") == before
+    assert door.codes(trace_id) == []
     door.healthy()

@@ -49,12 +49,16 @@ def filled_slots(connection: sqlite3.Connection, suite: int, candidate: int) -> 
 def attempts_of_sources(
     connection: sqlite3.Connection, candidate: int, sources: Iterable[int]
 ) -> list[MergedAttempt]:
-    """Return the attempts of a candidate that came from some sources, by episode and number."""
+    """Return the attempts of a candidate of which any record came from some sources, by episode and
+    number: once for each such record."""
     keys = ",".join(str(int(key)) for key in sources)
     rows = connection.execute(
-        "SELECT t.episode, e.episode_id, t.attempt, t.source, t.record, t.passed FROM trace t"
-        " JOIN episode e ON e.id = t.episode WHERE t.candidate=? AND t.infra = 0"
-        f" AND t.source IN ({keys}) ORDER BY e.position, t.attempt",
+        "SELECT t.episode, e.episode_id, t.attempt, s.source, s.record, t.passed FROM"
+        " (SELECT id AS trace, source, record FROM trace"
+        "  UNION SELECT trace, source, record FROM revision) s"
+        " JOIN trace t ON t.id = s.trace JOIN episode e ON e.id = t.episode"
+        f" WHERE t.candidate=? AND t.infra = 0 AND s.source IN ({keys})"
+        " ORDER BY e.position, t.attempt, s.record",
         (candidate,),
     ).fetchall()
     return [MergedAttempt(*row) for row in rows]

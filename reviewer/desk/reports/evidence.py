@@ -210,17 +210,15 @@ def moved_attempts(
     they were made."""
     if not runs.moved_sources or not known.last:
         return ()
-    found = []
+    found: dict[tuple[int, int], MovedAttempt] = {}
     for one in attempts.attempts_of_sources(connection, candidate, runs.moved_sources):
         made_as = runs.number_there(one.source, one.record)
         if made_as is not None and one.attempt > known.last.get(one.episode, one.attempt):
             passed = None if one.passed is None else bool(one.passed)
-            found.append(
-                MovedAttempt(
-                    episode_id=one.episode_id, attempt=one.attempt, made_as=made_as, passed=passed
-                )
+            found[one.episode, one.attempt] = MovedAttempt(
+                episode_id=one.episode_id, attempt=one.attempt, made_as=made_as, passed=passed
             )
-    return tuple(found)
+    return tuple(found.values())
 
 
 def failing_traces(

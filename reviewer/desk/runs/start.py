@@ -175,8 +175,6 @@ def _kind(held: ReadySuite, candidate_id: str) -> tuple[str, str]:
     return str(candidate.runner.get("kind") or ""), unrunnable(candidate, held)
 
 
-READER = "run/1"
-
 ON_WORKERS = (
     "programs run on the workers, isolated as well as each machine can; a worker that cannot "
     "isolate them runs none"
@@ -423,7 +421,7 @@ class _RunStart:
                 "sha256": hashlib.sha256(rfc8785.dumps(identity)).hexdigest(),
                 "path": f"run of {self.candidate.candidate_id}, {span(plan)}",
                 "size": 0,
-                "reader": READER,
+                "reader": sources.RUN_READER,
                 "suite": self.suite.suite_id,
                 "candidate": self.candidate.candidate_id,
                 "at": now,
@@ -478,7 +476,7 @@ class _RunStart:
         attempts are made by this run or a later one."""
         for other in source_rows(self.connection):
             mine = (other.suite, other.candidate) == (source.suite, source.candidate)
-            unsettled = other.reader == READER and other.state == "reading"
+            unsettled = other.reader == sources.RUN_READER and other.state == "reading"
             if mine and unsettled and other.id != source.id:
                 store = self.workspace.store
                 batcher(self.connection, store, self.suite, other, self.manifest).flush(done=True)

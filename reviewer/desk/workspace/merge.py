@@ -26,7 +26,7 @@ from reviewer.db.queries.merging import evidence_of, last_trace
 from reviewer.db.run_records import RunRecords
 from reviewer.db.schema import bring_up_to_date, foreign_parts, open_writer, version_of
 from reviewer.db.search import catch_up, more_pending
-from reviewer.db.sources import open_source, settle_source
+from reviewer.db.sources import MERGE_READER, open_source, settle_source
 from reviewer.db.tables import break_glass_rows, loss_rows
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
@@ -48,7 +48,7 @@ from reviewer.desk.workspace.merge_matching import (
     other_rules,
 )
 from reviewer.desk.workspace.merge_sets import take_review_sets
-from reviewer.desk.workspace.merge_traces import READER, TraceCarrier, new_refusals
+from reviewer.desk.workspace.merge_traces import TraceCarrier, new_refusals
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.pipeline.outcome import Tally
 from reviewer.importing.pipeline.revising import JudgeAgain
@@ -451,7 +451,7 @@ class _Merge:
                     "sha256": head.hash.hex(),
                     "path": self.name,
                     "size": 0,
-                    "reader": READER,
+                    "reader": MERGE_READER,
                     "suite": "",
                     "candidate": "",
                     "at": now,

@@ -42,7 +42,6 @@ from reviewer.suite.tool_names import NO_MAP, ToolMap, map_problems
 from reviewer.trace.record import SourceVerdict
 from reviewer.trace.redaction import redactor_of
 
-READER = "merge/1"
 READ_AT_ONCE = 1024
 FEW = 16
 """Number of consecutive traces in one pack from which they become a pack of their own."""

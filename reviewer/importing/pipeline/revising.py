@@ -17,7 +17,7 @@ from reviewer.db.queries import imports
 from reviewer.db.queries.imports import StoredAttempt, filled
 from reviewer.db.revisions import Revision, judged_record, kept_records
 from reviewer.db.slots import Slot
-from reviewer.db.sources import add_known
+from reviewer.db.sources import MERGE_READER, RUN_READER, add_known, origins, source_by_id
 from reviewer.db.verdict_changes import RUN_CONTINUES, settle_shared, withhold_passes
 from reviewer.importing.pipeline.compare import Relation, compare, holds
 from reviewer.importing.pipeline.outcome import Outcome
@@ -28,12 +28,16 @@ from reviewer.importing.scored import JudgedRecord
 from reviewer.trace.record import SourceVerdict
 
 UNREAD = "a record of it is not stored"
+SAME_RUN = (
+    "attempts that reviewer's own runner made: a copy adds at most what it shows against them"
+)
 WHOLE = "attempts of which an earlier import had a part: this record continues it and is scored"
 BESIDE = "records that contradict the attempt they are of: kept next to it, and both count"
 TOGETHER = "parts of sessions that came in several records: put together and judged as a whole"
 PART_OF_JUDGED = "parts of sessions that are judged already: every act of them counts there"
 UNJUDGED = "attempts of another suite continue here: not measured there before it is imported there"
 REACHED = "attempts of which this record is evidence too, elsewhere: what it shows counts there"
+RUN_IS_WHOLE = "reviewer's own runner made the attempt to its end, and nothing continues it"
 TWICE = "the same evidence is held by another candidate: a pass counts only there"
 
 JudgeAgain = Callable[[bytes, str, SourceVerdict | None], JudgedRecord | None]
@@ -54,6 +58,9 @@ def came(
     stored, `path` where it comes from, `again` judges a record joined from parts, and `read_with`
     are imports whose files were read again for it."""
     there = filled(connection, new.slot)
+    if made_by_runner(connection, there):
+        found = _compared(connection, there, new, target, raw)
+        return [] if found is None else [_beside_a_run(connection, found)]
     if read_with and raw is not None and again is not None:
         whole = superseded(connection, there, new, raw, read_with, again)
         if whole is not None:
@@ -65,6 +72,25 @@ def came(
         return [found]
     parts = rejoin(connection, there, [(new, raw)], path, again)
     return [found] if parts is None else parts
+
+
+def made_by_runner(connection: Connection, there: StoredAttempt) -> bool:
+    """Return whether reviewer's own runner made the judged record of an attempt: it saw the attempt
+    to its end, so no file can tell how it went on."""
+    source = source_by_id(connection, there.source)
+    if source is None or source.reader not in (RUN_READER, MERGE_READER):
+        return False
+    return origins(connection).own(there.source, there.record)
+
+
+def _beside_a_run(connection: Connection, found: Revision) -> Revision:
+    """Return a record that contains that of the runner as one kept next to it: with the same acts
+    it adds at most what it shows against the candidate."""
+    if not found.holds:
+        return found
+    old = judged_record(connection, found.trace)
+    same = old is not None and len(json.loads(old)["events"]) == found.new.events
+    return found._replace(holds=False, whole=False, why=RUN_IS_WHOLE, contained=same)
 
 
 def _compared(
@@ -191,9 +217,9 @@ class Reviser:
                 outcome.count(added=1)
                 outcome.note(WHOLE if len(new) == 1 else TOGETHER)
                 outcome.add(record)
-            elif found.part:
+            elif found.part or (found.contained and found.why == RUN_IS_WHOLE):
                 self._known(trace.slot, record)
-                outcome.note(PART_OF_JUDGED)
+                outcome.note(PART_OF_JUDGED if found.part else SAME_RUN)
             else:
                 outcome.count(known=1)
                 outcome.note(BESIDE)
@@ -221,7 +247,7 @@ class Reviser:
             if len(news) < len(some):
                 continue
             there = filled(self._connection, slot)
-            if self._relied_on(there.trace):
+            if self._relied_on(there.trace) or made_by_runner(self._connection, there):
                 continue
             again = self._again(some[0].record)
             revised = rejoin(self._connection, there, news, self._path, again)
