@@ -63,7 +63,7 @@ async def test_a_decision_is_signed_on_another_machine(
         clock[0] += 1
         await press(pilot, "enter")
         assert "ssh-keygen -Y sign -n agent-release-decision@reviewer.dev" in screen_text(app)
-        for word in ("[ Keep BLOCK", "[ Copy the command ]", "[ Not now ]", "Esc not now"):
+        for word in ("[ Keep BLOCK", "[ Copy the command ]", "[ Not now ]", "Esc cancel"):
             assert word in screen_text(app)
         # Nothing, then somebody else's signature, then one's own.
         key = load_signer(str(people.key("bob")))

@@ -189,7 +189,9 @@ def _patterns(
                 names_differ=len({one.name for one in names}) > 1,
             )
         )
-    return tuple(sorted(found, key=lambda one: (-one.attempts, one.pattern_id)))
+    return tuple(
+        sorted(found, key=lambda one: (-one.attempts, not one.shape.critical, one.pattern_id))
+    )
 
 
 def _count(side: Side, measured: dict[str, int], mine: Sequence[Failure]) -> PatternCount:

@@ -157,8 +157,11 @@ class PatternCandidate(View, frozen=True):
 
 
 class Patterns(View, frozen=True):
-    """The patterns of a suite, the most frequent first, and then by id. `names_elsewhere` are those
-    of patterns that no attempt of these candidates has. `near` is present when it was asked for."""
+    """The patterns of a suite, the most frequent first, of equals the critical first, then by id.
+
+    `names_elsewhere` are those of patterns that no attempt of these candidates has. `near` is
+    present when it was asked for.
+    """
 
     suite: SuiteInfo
     candidates: tuple[PatternCandidate, ...]

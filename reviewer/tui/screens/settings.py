@@ -89,9 +89,9 @@ class ThemesScreen(Dialog[None]):
     )
     ENTER = "keep this theme"
     HINTS: ClassVar[tuple[Hint, ...]] = (
-        ("Enter", "keep it", "focused.choose"),
-        ("jk", "try", "focused.move(1)"),
-        ("Esc", "as it was", "screen.leave"),
+        ("Enter", "keep", "focused.choose"),
+        ("jk", "preview", "focused.move(1)"),
+        ("Esc", "cancel", "screen.leave"),
     )
     CSS = """
     ThemesScreen { align: right bottom; background: $background 0%; }

@@ -35,11 +35,11 @@ class KeyScreen(Step[KeyInfo | None]):
         ("1-3", "choose", "screen.numbered(1)"),
         pressing("Enter", "choose", "enter"),
         pressing("tab", "next field", "tab"),
-        pressing("Esc", "not now", "escape"),
+        pressing("Esc", "cancel", "escape"),
         ("r", "look again", "screen.look_again"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        bind("escape", "leave", "not now"),
+        bind("escape", "leave", "cancel"),
         bind("r", "look_again", "look for keys again"),
         *digits("numbered"),
     ]
@@ -72,7 +72,7 @@ class KeyScreen(Step[KeyInfo | None]):
             [
                 way(1, "make one now", makes),
                 way(2, "use a file", "type its path"),
-                way(3, "not now", f"the report can be exported unsigned: {key_of('export')}"),
+                way(3, "cancel", f"the report can be exported unsigned: {key_of('export')}"),
             ]
         )
         self._open(None)

@@ -40,14 +40,14 @@ class OwnKeyScreen(Step[SignedDecision | None]):
     HINTS: ClassVar[tuple[Hint, ...]] = (
         pressing("Enter", "press", "enter"),
         pressing("tab", "field", "tab"),
-        pressing("Esc", "not now", "escape"),
+        pressing("Esc", "cancel", "escape"),
     )
     DEFAULT_CSS = """
     OwnKeyScreen TextArea, OwnKeyScreen TextArea:focus { border: none; }
     OwnKeyScreen TextArea { height: 4; display: none; padding: 0 1; }
     OwnKeyScreen #state { max-height: 8; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [bind("escape", "leave", "not now")]
+    BINDINGS: ClassVar[list[BindingType]] = [bind("escape", "leave", "cancel")]
 
     def __init__(self, found: DecisionView, decision: str, pending: Pending | None) -> None:
         """Prepare a decision, or add a signature to `pending`."""

@@ -66,7 +66,7 @@ class SignScreen(Step[SignedDecision | KeyInfo | None]):
     HINTS: ClassVar[tuple[Hint, ...]] = (
         pressing("Enter", "press", "enter"),
         pressing("tab", "field", "tab"),
-        pressing("Esc", "not now", "escape"),
+        pressing("Esc", "cancel", "escape"),
         ("y", "copy digest", "screen.copy_digest"),
         ("r", "look for keys", "screen.look_again"),
     )
@@ -79,7 +79,7 @@ class SignScreen(Step[SignedDecision | KeyInfo | None]):
     """The keys after signing."""
     DEFAULT_CSS = "SignScreen #keys { height: auto; max-height: 3; }"
     BINDINGS: ClassVar[list[BindingType]] = [
-        bind("escape", "leave", "not now"),
+        bind("escape", "leave", "cancel"),
         bind("y", "copy_digest", "copy the report's digest"),
         bind("r", "look_again", "look for keys again"),
         *digits("numbered"),

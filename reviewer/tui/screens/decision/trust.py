@@ -37,12 +37,12 @@ class TrustScreen(Step[KeyInfo | str | None]):
         ("1-3", "choose", "screen.numbered(1)"),
         pressing("Enter", "choose", "enter"),
         pressing("tab", "field", "tab"),
-        pressing("Esc", "not now", "escape"),
+        pressing("Esc", "cancel", "escape"),
         ("y", "copy the line", "screen.copy_line"),
     )
     DEFAULT_CSS = "TrustScreen #which { height: auto; max-height: 3; }"
     BINDINGS: ClassVar[list[BindingType]] = [
-        bind("escape", "leave", "not now"),
+        bind("escape", "leave", "cancel"),
         bind("y", "copy_line", "copy the line"),
         *digits("numbered"),
     ]

@@ -32,8 +32,8 @@ class ChooseSide(Dialog[tuple[str, str] | None]):
     ChooseSide #list { height: auto; max-height: 16; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        bind("escape", "dismiss(None)", "leave it"),
-        bind("q", "dismiss(None)", "leave it"),
+        bind("escape", "dismiss(None)", "cancel"),
+        bind("q", "dismiss(None)", "cancel"),
     ]
 
     def __init__(self, title: str, offers: Sequence[tuple[str, tuple[str, str]]]) -> None:
@@ -50,7 +50,7 @@ class ChooseSide(Dialog[tuple[str, str] | None]):
         self.query_one(Menu).offer(
             [[Span(" " + middle(visible_line(words), 66))] for words, _ in self._offers]
         )
-        self.query_one("#words", LineBox).show([[], hint_line(choosing("choose", "leave it"), 68)])
+        self.query_one("#words", LineBox).show([[], hint_line(choosing("choose", "cancel"), 68)])
         self.query_one(Menu).focus()
 
     def on_menu_chosen(self, message: Menu.Chosen) -> None:
@@ -66,8 +66,8 @@ class PromptScreen(Veiled[str | None]):
     NAME = "prompt"
     ENTER = "accept the text"
     HINTS: ClassVar[tuple[Hint, ...]] = (
-        pressing("Enter", "choose", "enter"),
-        pressing("Esc", "leave it", "escape"),
+        pressing("Enter", "accept", "enter"),
+        pressing("Esc", "cancel", "escape"),
     )
     CSS = """
     PromptScreen { align: left bottom; background: $background 0%; }
@@ -75,7 +75,7 @@ class PromptScreen(Veiled[str | None]):
     PromptScreen Input { width: 1fr; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        bind("escape", "dismiss(None)", "leave it", "Cancel; nothing changes."),
+        bind("escape", "dismiss(None)", "cancel", "Cancel; nothing changes."),
     ]
 
     def __init__(self, label: str, value: str = "", hint: str = "") -> None:
@@ -136,7 +136,7 @@ class QuestionScreen(Dialog[str | None]):
 
     NAME = "question"
     ABOUT = ("Nothing happens until you choose: Esc changes nothing.",)
-    KEYS: ClassVar[tuple[Hint, ...]] = choosing("choose", "leave it")
+    KEYS: ClassVar[tuple[Hint, ...]] = choosing("choose", "cancel")
     CSS = """
     QuestionScreen #box { width: 72; max-width: 100%; }
     """

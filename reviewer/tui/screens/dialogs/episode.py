@@ -38,7 +38,7 @@ class EpisodeScreen(Dialog[None]):
     EpisodeScreen #told { height: 7; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        bind("escape", "dismiss(None)", "leave it"),
+        bind("escape", "dismiss(None)", "cancel"),
         move("move.page.down", "turn(1)", "more of the result"),
         move("move.page.up", "turn(-1)", "the result before"),
     ]

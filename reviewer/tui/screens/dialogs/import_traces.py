@@ -105,13 +105,13 @@ class ImportScreen(Dialog[ImportView | None]):
         self.query_one("#path").focus()
 
     def _hints(self) -> None:
-        verb = "import" if self._looked is not None else "look"
+        verb = "import" if self._looked is not None else "preview"
         hints = (
             pressing("Enter", verb, "enter"),
             pressing("→", "complete", "right"),
             pressing("tab", "field", "tab"),
             ("ctrl+s", "sessions", "screen.sessions"),
-            pressing("Esc", "leave", "escape"),
+            pressing("Esc", "cancel", "escape"),
         )
         self.query_one("#keys", LineBox).show([hint_line(hints, 76)])
 

@@ -39,7 +39,7 @@ class OrderScreen(Dialog[RunView | None]):
         pressing("jk", "candidate", "down"),
         pressing("tab", "field", "tab"),
         pressing("← →", "choose", "right"),
-        pressing("Esc", "do not run", "escape"),
+        pressing("Esc", "cancel", "escape"),
     )
     CSS = """
     OrderScreen #box { width: 76; max-width: 100%; }
@@ -48,8 +48,8 @@ class OrderScreen(Dialog[RunView | None]):
     OrderScreen #state { height: 4; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        bind("escape", "dismiss(None)", "do not run"),
-        bind("q", "dismiss(None)", "do not run"),
+        bind("escape", "dismiss(None)", "cancel"),
+        bind("q", "dismiss(None)", "cancel"),
     ]
 
     def __init__(self, suite_id: str, candidate_id: str, again: RunView | None = None) -> None:

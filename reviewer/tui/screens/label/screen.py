@@ -312,7 +312,9 @@ class LabelScreen(DeskScreen):
         self.shell.labeling.evidence = not self.shell.labeling.evidence
         self._open_evidence()
         if self.shell.labeling.evidence:
-            self.say("names, models, costs and times are masked; the label keeps that it was open")
+            self.say(
+                "names, models, costs and times are masked; the label records that it was opened"
+            )
         self.call_after_refresh(self.while_there(self.evidence_turned))
         self.redraw()
 

@@ -28,7 +28,7 @@ class FilterPrompt(PromptScreen):
     HINTS: ClassVar[tuple[Hint, ...]] = (
         pressing("Enter", "filter", "enter"),
         pressing("tab", "complete the word", "tab"),
-        pressing("Esc", "leave it", "escape"),
+        pressing("Esc", "cancel", "escape"),
     )
     CSS = (
         PromptScreen.CSS.replace("PromptScreen", "FilterPrompt")
@@ -141,8 +141,8 @@ class ViewsScreen(Dialog[tuple[str, SavedView] | None]):
     ViewsScreen #list { height: auto; max-height: 16; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        bind("escape", "dismiss(None)", "leave it"),
-        bind("q", "dismiss(None)", "leave it"),
+        bind("escape", "dismiss(None)", "cancel"),
+        bind("q", "dismiss(None)", "cancel"),
         bind("delete", "drop", "remove a saved view", "Remove the saved view under the cursor."),
     ]
 
@@ -163,7 +163,7 @@ class ViewsScreen(Dialog[tuple[str, SavedView] | None]):
         lines.append(_line(SAVE.name, ""))
         self.query_one(Menu).offer(lines, 0)
         drop = ("Del", "remove a saved one", "screen.drop")
-        hints = choosing("take", "leave it", drop)
+        hints = choosing("open", "cancel", drop)
         self.query_one("#words", LineBox).show([[], hint_line(hints, 72)])
         self.query_one(Menu).focus()
 

@@ -50,7 +50,7 @@ class SuiteScreen(DeskScreen):
     ENTER = "what the agent did, or its contract"
     HINTS: ClassVar[tuple[Hint, ...]] = (
         ("v", "view", "screen.view"),
-        ("r", "try it", "screen.run"),
+        ("r", "run trial", "screen.run"),
         ("o", "its file", "screen.pager"),
         ("y", "copy", "screen.copy_line"),
         ("tab", "region", "app.focus_next"),
