@@ -100,9 +100,11 @@ _WAYS_OUT = {
 }
 """What else can be done with a file of some tools."""
 _SUITES = {
+    "tau2-bench tasks, which say what is asked": "from-tau2",
     "a Google ADK eval set, which says what is expected": "from-evalset",
     "a Google ADK test file, which says what is expected": "from-evalset",
     "BFCL questions, which say what is asked": "from-bfcl",
+    "BFCL's possible answers, which say what is expected": "from-bfcl",
     "an OpenAI eval, which says how rows are graded": "from-openai-evals",
     "an OpenAI eval run, which says what is asked": "from-openai-evals",
     "rows of an OpenAI eval, which say what is asked": "from-openai-evals",
@@ -301,6 +303,10 @@ _TOOLS: tuple[_Tool, ...] = (
     _Tool("BFCL results", ("id", "result", "input_token_count")),
     _Tool("BFCL questions, which say what is asked", ("id", "question", "function")),
     _Tool("BFCL questions, which say what is asked", ("id", "question", "involved_classes")),
+    _Tool("BFCL's possible answers, which say what is expected", ("id", "ground_truth"),
+          lambda row: len(row) == 2 and isinstance(row["ground_truth"], list)),
+    _Tool("tau2-bench tasks, which say what is asked",
+          ("id", "user_scenario", "evaluation_criteria")),
     _Tool("an OpenAI eval, which says how rows are graded", ("object", "testing_criteria"),
           _among("object", "eval")),
     _Tool("an OpenAI eval run, which says what is asked", ("object", "data_source"),

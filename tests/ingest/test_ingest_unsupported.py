@@ -16,6 +16,10 @@ from wire_cases import NAMED
 KNOWN: list[tuple[str, Any, str]] = [
     ("set.json", json.dumps({"eval_set_id": "l", "eval_cases": []}), "suite from-evalset"),
     ("bfcl.json", json.dumps({"id": "a_0", "question": [], "function": []}), "suite from-bfcl"),
+    ("key.json", json.dumps({"id": "a_0", "ground_truth": [{"f": {"a": [1]}}]}),
+     "suite from-bfcl"),
+    ("tasks.json", json.dumps([{"id": "0", "user_scenario": {}, "evaluation_criteria": {}}]),
+     "suite from-tau2"),
     ("eval.json", json.dumps({"object": "eval", "testing_criteria": []}),
      "suite from-openai-evals"),
     ("run.json", json.dumps({"object": "eval.run", "data_source": {}}),
