@@ -191,7 +191,8 @@ def _rates(rates: tuple[SetRate, ...]) -> Iterator[str]:
 
 
 def _rate(one: SetRate) -> str:
-    of = f"{one.hits:,} yes of {one.n:,} labeled, {one.drawn:,} drawn of {one.size:,}"
+    still = f" ({one.open:,} more not settled, in the limits as yes and as no)" if one.open else ""
+    of = f"{one.hits:,} yes of {one.n:,} labeled{still}, {one.drawn:,} drawn of {one.size:,}"
     if one.value is None or one.low is None or one.high is None:
         return f"not measured ({one.why}); {of}"
     return f"{one.value:.3f} [{one.low:.3f}, {one.high:.3f}], {of}"

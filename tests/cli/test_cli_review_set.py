@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from doors import SUITE, V7, V8, Door, passing
-from labelers import drafted, kept, labeler
+from labelers import drafted, kept, labeler, skipping
 from review_desks import label_set, production, shown
 
 FLAGS = "thumbs-down,high-cost,new-tools,refusals,repeated-calls"
@@ -114,6 +114,33 @@ def test_all_of_a_population_labeled_leaves_no_doubt(door: Door, logs: Path) -> 
     label_set(door, name, lambda item: "parcel 1" not in item.user_request)
     [first, *_] = shown(door, name)["rates"]
     assert (first["low"], first["value"], first["high"]) == pytest.approx((29 / 40,) * 3)
+
+
+def test_what_people_differ_on_is_in_the_limits_both_ways(door: Door, logs: Path) -> None:
+    """Two people differ on 11 of 40; the rate of the other 29 alone would be perfect."""
+    name = made(door, logs, "--sample", "100%")["name"]
+    label_set(door, name, lambda item: True)
+    label_set(door, name, lambda item: "parcel 1" not in item.user_request, "kim")
+    [first, *_] = shown(door, name)["rates"]
+    assert (first["n"], first["hits"], first["open"]) == (29, 29, 11)
+    assert (first["low"], first["value"], first["high"]) == pytest.approx((29 / 40, 1.0, 1.0))
+    said = door.ok("review-set", "show", name).out
+    assert "29 yes of 29 labeled (11 more not settled, in the limits as yes and as no)" in said
+
+
+def test_what_is_skipped_is_in_the_limits_both_ways(door: Door, logs: Path) -> None:
+    name = made(door, logs, "--sample", "100%")["name"]
+    with labeler(door, "dana") as desk:
+        session = desk.labels.session("", "", review_set=name)
+        while (item := desk.labels.next_item(session)) is not None:
+            if "parcel 1" in item.user_request:
+                desk.labels.record(session, skipping(item, "not mine to judge"))
+            else:
+                marks = {c.criterion_id: 2 for c in item.criteria}
+                desk.labels.record(session, drafted(item, marks=marks))
+    [first, *_] = shown(door, name)["rates"]
+    assert (first["n"], first["hits"], first["open"]) == (29, 0, 11)
+    assert (first["low"], first["value"], first["high"]) == pytest.approx((0.0, 0.0, 11 / 40))
 
 
 def test_pairs_of_two_candidates_are_a_set_too(full: Door) -> None:

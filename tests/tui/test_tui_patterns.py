@@ -20,7 +20,7 @@ async def test_the_patterns_to_the_character(size: tuple[int, int], shop: Bent) 
     app = shell(shop)
     async with running(app, size) as pilot:
         await settle(pilot)
-        await press(pilot, "P", "j")
+        await press(pilot, "P")
         same_as_golden(app, f"patterns-{size[0]}x{size[1]}")
 
 
@@ -28,7 +28,7 @@ async def test_one_key_leads_there_enter_to_the_event_and_esc_back(shop: Bent) -
     app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
-        await press(pilot, "P", "j")
+        await press(pilot, "P")
         assert isinstance(app.screen, PatternsScreen)
         await press(pilot, "y")
         assert clipboard(app) == ATTACK
@@ -44,7 +44,7 @@ async def test_a_name_is_given_changed_and_taken_back(desk: Desk) -> None:
     app = shell(desk)
     async with running(app, (100, 30)) as pilot:
         await settle(pilot)
-        await press(pilot, "P", "w", *"slow", "enter")
+        await press(pilot, "P", "j", "w", *"slow", "enter")
         assert f"{SLOW} is called slow" in screen_text(app)
         await press(pilot, "w", *"er", "enter")
         assert "slower" in screen_text(app)

@@ -1,6 +1,7 @@
 """A review set in the workstation: chosen in the queue, labeled blind, and made an episode of."""
 
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from doors import SUITE, V7, V8, Door
@@ -9,6 +10,8 @@ from review_desks import production
 from test_tui_screens import running
 from tui_probe import press, same_as_golden, screen_text, settle, until
 
+from reviewer.desk.errors import DeskError
+from reviewer.desk.labels.api import LabelsRoom
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.dialogs.episode import EpisodeScreen
 from reviewer.tui.screens.label.message import LabelMessageScreen
@@ -63,8 +66,41 @@ async def test_its_items_are_labeled_and_its_rates_follow(parcels: Door) -> None
         await until(pilot, lambda: "every question 1.000" in screen_text(app))
         await press(pilot, "n")
         assert "each flag is a line of its own" in screen_text(app)
-        await press(pilot, "c")
-        await until(pilot, lambda: "has no rubric" in screen_text(app))
+    desk.close()
+
+
+@pytest.mark.parametrize("keys", [("L",), ("Q", "c", "enter"), ("L", "c"), ("Q", "L")])
+async def test_a_suite_without_a_rubric_is_labeled_through_its_set(
+    parcels: Door, keys: tuple[str, ...]
+) -> None:
+    desk = parcels.desk()
+    app = ReviewerApp(desk)
+    async with running(app, (120, 40)) as pilot:
+        await settle(pilot)
+        for key in keys:
+            await press(pilot, key)
+            await settle(pilot)
+            assert "has no rubric" not in screen_text(app)
+        await until(pilot, lambda: isinstance(app.screen, LabelMessageScreen))
+        await until(pilot, lambda: "Where is parcel" in screen_text(app))
+        assert "set parcels-november" in screen_text(app)
+    desk.close()
+
+
+async def test_enter_labels_the_queue_on_screen_after_one_that_is_refused(full: Door) -> None:
+    full.ok("review-set", SUITE, "--sample", "50%", "--name", "one")
+    desk = full.desk()
+    app = ReviewerApp(desk)
+    async with running(app, (120, 40)) as pilot:
+        await settle(pilot)
+        await press(pilot, "Q", "c", "c")
+        await until(pilot, lambda: "set one" in screen_text(app))
+        with mock.patch.object(LabelsRoom, "queue", side_effect=DeskError("the disk is full")):
+            await press(pilot, "c")
+            await until(pilot, lambda: "the disk is full" in screen_text(app))
+        await press(pilot, "enter")
+        await until(pilot, lambda: isinstance(app.screen, LabelMessageScreen))
+        await until(pilot, lambda: "set one" in screen_text(app))
     desk.close()
 
 

@@ -304,6 +304,15 @@ class Sheets:
                 self._ruled[suite_id] = known
         return known
 
+    def has_rubric(self, connection: Connection, suite_id: str) -> bool:
+        """Return whether a suite may be used and has a rubric, so that its candidates' own messages
+        can be labeled."""
+        try:
+            self.ruled(connection, suite_id)
+        except DeskError:
+            return False
+        return True
+
     def sheet(
         self,
         connection: Connection,
@@ -380,7 +389,7 @@ def suite_with_rubric(
     held = ready_suite(workspace, connection, suite_id)
     if held.rubric is None or held.rubric_digest is None:
         sets = review_sets(connection, suite_id) if connection is not None else []
-        ways = [f"Q and then c open its review set {row.name}" for row in sets[:1]]
+        ways = [f"Q opens its review set {row.name}" for row in sets[:1]]
         ways.append(f"reviewer review-set {suite_id} draws a set with its own rubric")
         if held.folder is not None:
             ways.append(

@@ -35,7 +35,8 @@ class ReviewSetsRoom(Room):
             return make(self._opened, order)
 
     def choices(self, suite_id: str) -> tuple[SetChoice, ...]:
-        """Return a suite's sets, in the order they were made."""
+        """Return the queues that a suite is labeled through: pairs and messages of its candidates
+        where it has a rubric (without a name), then its sets, in the order they were made."""
         from reviewer.db.queries.review_sets import review_sets
         from reviewer.desk.labels.set_sheets import sealed_set
         from reviewer.desk.review_sets.views import SetChoice
@@ -43,11 +44,15 @@ class ReviewSetsRoom(Room):
         if not self._opened.has_store():
             return ()
         with self._opened.reading() as connection:
+            found = []
+            if self._sheets.has_rubric(connection, suite_id):
+                found = [SetChoice(name="", kind="pair"), SetChoice(name="", kind="message")]
             held = map(sealed_set, review_sets(connection, suite_id))
-            return tuple(
+            found += [
                 SetChoice(name=one.name, kind=one.held.kind, about=one.held.about or "")
                 for one in held
-            )
+            ]
+            return tuple(found)
 
     def sets(self) -> tuple[SetLine, ...]:
         """Return every set, in the order they were made."""

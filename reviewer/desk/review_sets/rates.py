@@ -1,5 +1,6 @@
 """A review set as people see it: progress, rates of its random part, counts of its flags."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -71,21 +72,24 @@ def bad_questions(found: SettledItem, rubric: Rubric) -> tuple[str, ...]:
 
 
 class _Said(NamedTuple):
-    """A drawn unit with its item, and the settled answers on it; None when there are none."""
+    """A drawn unit with its item, and the settled answers on it; None when there are none. `passed`
+    says that somebody skipped the item, and nobody labeled it."""
 
     one: Drawn
     item: str
     found: SettledItem | None
+    passed: bool
 
 
 def set_view(sealed: SealedSet, at: str, sheet: Sheet, labels: Sequence[Label]) -> SetView:
     """Return a set and what people said of it."""
     held, here = sealed.held, [x for x in labels if x.item in sheet.items]
     said, known = counting(here), {one.item: one for one in settled(here)}
-    units = [_Said(one, name, known.get(name)) for one in held.units
-             for name in (item_of(sealed, one.unit),)]  # fmt: skip
     labeled = {x.item for x in said}
     passed = {x.item for x in latest(here).values() if x.skipped is not None and not x.withdrawn}
+    passed -= labeled
+    units = [_Said(one, name, known.get(name), name in passed) for one in held.units
+             for name in (item_of(sealed, one.unit),)]  # fmt: skip
     questions = questions_of(held)
     drawn = [one for one in units if one.one.place]
     return SetView(
@@ -110,7 +114,7 @@ def set_view(sealed: SealedSet, at: str, sheet: Sheet, labels: Sequence[Label]) 
         gone=sum(one.item not in sheet.items for one in units),
         items=len(sheet.items),
         labeled=len(labeled),
-        skipped=len(passed - labeled),
+        skipped=len(passed),
         open=sum(one.by is None for one in known.values()),
         reviewers=tuple(sorted({x.reviewer for x in said})),
         rates=tuple(_rates(held, questions, drawn)),
@@ -135,13 +139,19 @@ def _rates(
             yield _rate(question.name, name, value, cells, answers)
 
 
-def _answers(question: Question, drawn: Iterable[_Said]) -> dict[tuple[str, ...], list[bool]]:
-    found: dict[tuple[str, ...], list[bool]] = {}
+_Answers = dict[tuple[str, ...], list[bool | None]]
+
+
+def _answers(question: Question, drawn: Iterable[_Said]) -> _Answers:
+    """Return the answers of each cell; None is an answer that is not settled, or was skipped. An
+    item that nobody reached is not among them: the order of the queue is by lot."""
+    found: _Answers = {}
     for each in drawn:
         if each.found is not None:
             answer = question.says(each.found, each.one.unit.messages)
-            if answer is not None:
-                found.setdefault(each.one.unit.cell, []).append(answer)
+            found.setdefault(each.one.unit.cell, []).append(answer)
+        elif each.passed:
+            found.setdefault(each.one.unit.cell, []).append(None)
     return found
 
 
@@ -150,18 +160,24 @@ def _rate(
     dimension: str,
     value: str,
     cells: Sequence[Cell],
-    answers: Mapping[tuple[str, ...], list[bool]],
+    answers: Mapping[tuple[str, ...], list[bool | None]],
 ) -> SetRate:
-    strata = [
-        Stratum(cell.size, len(answers.get(cell.values, ())), sum(answers.get(cell.values, ())))
-        for cell in cells
-    ]
+    counts = [(cell.size, Counter(answers.get(cell.values, ()))) for cell in cells]
+    strata = [Stratum(size, each[True] + each[False], each[True]) for size, each in counts]
     n, hits = sum(one.n for one in strata), sum(one.hits for one in strata)
+    not_settled = sum(each[None] for _, each in counts)
+    # People differ on the hard items: a rate of the others alone would look better than it is.
+    all_no = stratified_rate([Stratum(size, each.total(), each[True]) for size, each in counts])
+    all_yes = stratified_rate(
+        [Stratum(size, each.total(), each.total() - each[False]) for size, each in counts]
+    )
     rate = stratified_rate(strata)
     silent = sum(not one.n for one in strata)
     why = ""
-    if rate is None:
-        why = "no answer yet" if not n else f"{silent} of {len(strata)} strata have no answer yet"
+    if rate is None and not n:
+        why = "no answer is settled yet" if not_settled else "no answer yet"
+    elif rate is None:
+        why = f"{silent} of {len(strata)} strata have no answer yet"
     return SetRate(
         question=name,
         dimension=dimension,
@@ -170,9 +186,10 @@ def _rate(
         drawn=sum(cell.drawn for cell in cells),
         n=n,
         hits=hits,
+        open=not_settled,
         value=None if rate is None else rate.value,
-        low=None if rate is None else rate.low,
-        high=None if rate is None else rate.high,
+        low=None if rate is None or all_no is None else all_no.low,
+        high=None if rate is None or all_yes is None else all_yes.high,
         why=why,
     )
 

@@ -37,7 +37,7 @@ class SetMade(View, frozen=True):
 
 
 class SetChoice(View, frozen=True):
-    """A set that can be labeled."""
+    """A set that can be labeled; without a name, a candidate's own pairs or messages."""
 
     name: str
     kind: LabelKind
@@ -60,8 +60,9 @@ class SetLine(View, frozen=True):
 
 class SetRate(View, frozen=True):
     """One question on one part of the population: `value` is the share of its `size` units whose
-    answer is yes, from `hits` of `n` settled ones of the `drawn`. `dimension` and `stratum` are ""
-    for the whole; without a value `why` says why it is not measured."""
+    answer is yes, from `hits` of `n` settled ones of the `drawn`. `open` more were labeled without
+    a settled answer, or skipped: the limits hold whether those are all yes or all no. `dimension`
+    and `stratum` are "" for the whole; without a value `why` says why it is not measured."""
 
     question: str
     dimension: str
@@ -70,6 +71,7 @@ class SetRate(View, frozen=True):
     drawn: int
     n: int
     hits: int
+    open: int
     value: float | None
     low: float | None
     high: float | None

@@ -21,9 +21,11 @@ from reviewer.desk.labels.api import (
     Session,
     Side,
 )
+from reviewer.desk.review_sets.views import SetChoice
 from reviewer.tui.screens.label.view import held_words, names_of, saved_words
 from reviewer.tui.settings.keys import worded
 from reviewer.tui.shell.labeling import Draft
+from reviewer.tui.shell.places import ToLabel
 
 if TYPE_CHECKING:
     from reviewer.tui.screens.label.screen import LabelScreen
@@ -168,11 +170,26 @@ class LabelSession:
         self._screen.show_item(item)
 
     def _nothing(self, error: DeskError) -> None:
-        """Show that the desk has no item, and why."""
+        """Show that the desk has no item, and why; go to the review set of a suite that is labeled
+        through its sets alone."""
         self._busy = False
-        if self.here:
+        shell, suite_id = self._screen.shell, self._suite_id
+
+        def known(choices: tuple[SetChoice, ...]) -> None:
+            if not self.here:
+                return
+            if choices and choices[0].name and not shell.labeling.review_sets.get(suite_id):
+                shell.labeling.kind = choices[0].kind
+                shell.labeling.review_sets[suite_id] = choices[0].name
+                if choices[0].kind == self._screen.KIND:
+                    self.go_on()
+                else:
+                    shell.visit(ToLabel(self.role))
+                return
             self.item, self._at_end = None, True
             self._screen.show_end((f"○ {error.text}", *error.ways_out), ())
+
+        self._screen.consult("sets", lambda: shell.desk.review_sets.choices(suite_id), known)
 
     # leaving -----------------------------------------------------------------------------------
 

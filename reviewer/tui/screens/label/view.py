@@ -93,14 +93,15 @@ def note_line(draft: Draft, *, flag: bool = False) -> list[Span]:
 
 def progress_line(item: LabelItem, spent: float, width: int) -> list[Span]:
     """Return the progress, and the time of this item and of an average one."""
-    line = [Span(" "), *bar(item.done, item.total, 48 if width >= WIDE else 24)]
-    line.append(Span(f"  {item.done:,} of {item.total:,} done, {item.skipped:,} skipped"))
+    line = [Span(f"  {item.done:,} of {item.total:,} done, {item.skipped:,} skipped")]
     mean = "n/m" if item.mean_seconds is None else clock(item.mean_seconds)
     line.append(Span(f"   this item {clock(spent)}, mean {mean}", "dim"))
     if width >= WIDE and item.mean_seconds is not None:
         left = item.mean_seconds * max(0, item.total - item.done)
         line.append(Span(f"   about {clock(left)} left", "dim"))
-    return line
+    room = width - 2 - sum(len(span.text) for span in line)
+    most = 48 if width >= WIDE else 24
+    return [Span(" "), *bar(item.done, item.total, max(8, min(most, room))), *line]
 
 
 def saved_words(saved: SavedLabel, place: int) -> str:

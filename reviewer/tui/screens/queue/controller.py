@@ -72,6 +72,8 @@ class QueueReading:
         self.found: QueueView | None = None
         self.held: SetView | None = None
         self._sets: tuple[SetChoice, ...] = ()
+        # What `c` asked for. What Enter labels follows only when the queue of it was read.
+        self._asked: tuple[LabelKind, str] | None = None
 
     def regions(self, *panes: Widget) -> Iterable[Widget]:
         """Yield the panes, one of which is `figures`, and the disagreements below them."""
@@ -117,17 +119,20 @@ class QueueReading:
 
     @property
     def _next(self) -> tuple[LabelKind, str]:
-        """The kind and set to which `c` switches: pairs, messages, then each review set of the
-        suite."""
-        choices: list[tuple[LabelKind, str]] = [("pair", ""), ("message", "")]
-        choices += [(one.kind, one.name) for one in self._sets]
-        here = self.kind, self.review_set
+        """The kind and set to which `c` switches: pairs and messages where the suite has a rubric,
+        then each review set of the suite."""
+        choices = [(one.kind, one.name) for one in self._sets]
+        here = self._asked or (self.kind, self.review_set)
+        if not choices:
+            return here
         at = choices.index(here) if here in choices else -1
         return choices[(at + 1) % len(choices)]
 
     def hints(self, hints: Iterable[Hint]) -> Iterable[Hint]:
         """Return the hints of the last line, with the name of the kind or set to which `c`
-        switches."""
+        switches; without it where there is one queue only."""
+        if len(self._sets) == 1:
+            return [hint for hint in hints if hint[0] != "c"]
         kind, name = self._next
         other = "review set" if name else view.KINDS[kind].removeprefix("final ")
         return [(hint[0], other, hint[2]) if hint[0] == "c" else hint for hint in hints]
@@ -143,7 +148,8 @@ class QueueReading:
 
     def read(self) -> None:
         """Ask the desk for the queue."""
-        desk, place, kind, name = self._screen.shell.desk, self._place, self.kind, self.review_set
+        desk, place = self._screen.shell.desk, self._place
+        kind, name = self._asked or (self.kind, self.review_set)
         first = self.found is None
 
         def of_set(name: str) -> tuple[QueueView, SetView | None]:
@@ -155,10 +161,11 @@ class QueueReading:
             try:
                 return desk.labels.queue(*place, kind=kind), None
             except DeskError:
-                sets = desk.review_sets.choices(place[0]) if first else ()
-                if not sets:
+                choices = desk.review_sets.choices(place[0]) if first else ()
+                named = [one.name for one in choices if one.name]
+                if not named:
                     raise
-                return of_set(sets[0].name)  # a suite without a rubric is labeled through its sets
+                return of_set(named[0])  # a suite without a rubric is labeled through its sets
 
         self._screen.consult("queue", look, self._take, self._unreadable)
         self._screen.consult("sets", lambda: desk.review_sets.choices(place[0]), self._know)
@@ -182,7 +189,7 @@ class QueueReading:
             or self.found.kind != found.kind
             or self.found.review_set != found.review_set
         )
-        self.found = found
+        self.found, self._asked = found, None
         self._screen.shell.labeling.kind = found.kind
         self._screen.shell.labeling.review_sets[self._place[0]] = found.review_set
         self._screen.seen()
@@ -228,9 +235,7 @@ class QueueReading:
 
     def turn(self) -> None:
         """Show the queue of single messages, of pairs, or of the next review set."""
-        labeling = self._screen.shell.labeling
-        labeling.kind, name = self._next
-        labeling.review_sets[self._place[0]] = name
+        self._asked = self._next
         self.read()
 
     def evidence(self) -> None:

@@ -28,11 +28,13 @@ def set_top(held: SetView, found: QueueView, width: int) -> list[Line]:
             Span(cut(f"{visible_line(first.question)} ({first.why})", width - 18)),
         ]
     else:
+        still = f", {first.open:,} not settled" if first.open else ""
         second = [
             Span(f"{visible_line(first.question)} "),
             Span(f"{first.value:.3f}", "strong"),
             Span(
-                f" [{first.low:.3f}, {first.high:.3f}], {first.hits:,} yes of {first.n:,} labeled"
+                f" [{first.low:.3f}, {first.high:.3f}],"
+                f" {first.hits:,} yes of {first.n:,} labeled{still}"
             ),
         ]
     return [spread(left, right, width), second]
