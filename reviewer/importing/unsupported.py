@@ -81,6 +81,8 @@ _BZIP, _XZ, _SEVEN = "a bzip2 file", "an xz file", "a 7-Zip archive"
 _UNPACK = "unpack it, and import what is in it (gzip and zstd are read as they are)"
 _WAY_OUT = "export its runs as OTLP/JSON, or write them as trace records (docs/formats.md)"
 _CREW = "import a checkpoint of the run, which CrewAI writes with `Crew(checkpoint=True)`"
+_TAU2 = "tau2-bench tasks, which say what is asked"
+_ANSWERS = "BFCL's possible answers, which say what is expected"
 _WAYS_OUT = {
     **dict.fromkeys(("a CrewAI log", "CrewAI's database", "what a CrewAI crew returned"), _CREW),
     **dict.fromkeys((_ZIP, _TAR, _BZIP, _XZ, _SEVEN), _UNPACK),
@@ -100,11 +102,11 @@ _WAYS_OUT = {
 }
 """What else can be done with a file of some tools."""
 _SUITES = {
-    "tau2-bench tasks, which say what is asked": "from-tau2",
+    _TAU2: "from-tau2",
     "a Google ADK eval set, which says what is expected": "from-evalset",
     "a Google ADK test file, which says what is expected": "from-evalset",
     "BFCL questions, which say what is asked": "from-bfcl",
-    "BFCL's possible answers, which say what is expected": "from-bfcl",
+    _ANSWERS: "from-bfcl",
     "an OpenAI eval, which says how rows are graded": "from-openai-evals",
     "an OpenAI eval run, which says what is asked": "from-openai-evals",
     "rows of an OpenAI eval, which say what is asked": "from-openai-evals",
@@ -247,7 +249,7 @@ _OBSERVATIONS = "Langfuse's observations without their traces"
 _TRACES = "Langfuse's traces without their observations"
 _NOTES = "notes of a Claude Code session in which nothing was said"
 _BESIDE_RUNS = frozenset({
-    _NOTES, _TAR,
+    _NOTES, _TAR, _TAU2, _ANSWERS,
     *(name for start, name in _STARTS if not start.startswith(b"#")),
     "a HAR file", "a Chrome trace", "OTLP logs, not traces", "OTLP metrics, not traces",
     "Gemini CLI's totals, not a trace", "Strands metrics, not a trace",
@@ -303,10 +305,9 @@ _TOOLS: tuple[_Tool, ...] = (
     _Tool("BFCL results", ("id", "result", "input_token_count")),
     _Tool("BFCL questions, which say what is asked", ("id", "question", "function")),
     _Tool("BFCL questions, which say what is asked", ("id", "question", "involved_classes")),
-    _Tool("BFCL's possible answers, which say what is expected", ("id", "ground_truth"),
+    _Tool(_ANSWERS, ("id", "ground_truth"),
           lambda row: len(row) == 2 and isinstance(row["ground_truth"], list)),
-    _Tool("tau2-bench tasks, which say what is asked",
-          ("id", "user_scenario", "evaluation_criteria")),
+    _Tool(_TAU2, ("id", "user_scenario", "evaluation_criteria")),
     _Tool("an OpenAI eval, which says how rows are graded", ("object", "testing_criteria"),
           _among("object", "eval")),
     _Tool("an OpenAI eval run, which says what is asked", ("object", "data_source"),

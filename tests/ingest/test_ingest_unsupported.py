@@ -16,10 +16,6 @@ from wire_cases import NAMED
 KNOWN: list[tuple[str, Any, str]] = [
     ("set.json", json.dumps({"eval_set_id": "l", "eval_cases": []}), "suite from-evalset"),
     ("bfcl.json", json.dumps({"id": "a_0", "question": [], "function": []}), "suite from-bfcl"),
-    ("key.json", json.dumps({"id": "a_0", "ground_truth": [{"f": {"a": [1]}}]}),
-     "suite from-bfcl"),
-    ("tasks.json", json.dumps([{"id": "0", "user_scenario": {}, "evaluation_criteria": {}}]),
-     "suite from-tau2"),
     ("eval.json", json.dumps({"object": "eval", "testing_criteria": []}),
      "suite from-openai-evals"),
     ("run.json", json.dumps({"object": "eval.run", "data_source": {}}),
@@ -44,6 +40,24 @@ def test_a_tool_without_a_reader_is_named_in_one_line(
     assert "missing:" not in line
     assert "secret words" not in line
     assert door.one("SELECT count(*) FROM trace") == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({"id": "a_0", "ground_truth": [{"f": {"a": [1]}}]}, "reviewer suite from-bfcl"),
+        ([{"id": "0", "user_scenario": {}, "evaluation_criteria": {}}], "reviewer suite from-tau2"),
+    ],
+)
+def test_what_is_expected_lies_beside_the_runs_and_makes_a_suite(
+    door: Door, content: Any, said: str
+) -> None:
+    told = door.take("expected/tasks.json", json.dumps(content))
+    assert (told.code, said in told.err) == (20, True), told
+    run = Path(__file__).parents[1] / "data/tau2/mock_single.json"
+    shutil.copy(run, door.root / "expected")
+    below = door.run("import", door.root / "expected")
+    assert (below.code, "1 other file" in below.out + below.err) == (0, True), below
 
 
 @pytest.mark.parametrize(("record", "said"), NAMED)
