@@ -19,7 +19,7 @@ from reviewer.report.formatting import counted
 from reviewer.trace.safetext import visible
 
 if TYPE_CHECKING:
-    from reviewer.desk.traces.outline import Grouping
+    from reviewer.desk.traces.listing import Grouping
 
 PAGE = 200
 
@@ -173,7 +173,7 @@ def _grouped(desk: Desk, trace_id: str, by: "Grouping") -> Iterator[str]:
 
 def _lines(desk: Desk, trace_id: str, by: "Grouping") -> Iterator[tuple[int, EventRow | GroupRow]]:
     """Yield (depth, line) of a listing in which nothing is folded."""
-    from reviewer.desk.traces.outline import Listing
+    from reviewer.desk.traces.listing import Listing
 
     listing = Listing(desk.traces.outline(trace_id), by)
     listing.unfold_all()

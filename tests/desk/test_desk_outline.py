@@ -6,7 +6,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.desk.traces.outline import RUNS_FROM, Listing, Outline, outline_of
+from reviewer.desk.traces.listing import RUNS_FROM, Listing
+from reviewer.desk.traces.outline import Outline, outline_of
 from reviewer.desk.traces.timeline import (
     AGENT,
     CALL,
@@ -116,7 +117,7 @@ def test_many_turns_without_a_finding_are_one_line() -> None:
     row = listing.show(40)
     assert listing.keys[row] == 40
     listing.fold_all()
-    assert listing.keys[listing.row_of(40)] == -1 - listing.nodes.index(shown[2])
+    assert listing.keys[listing.row_of(40)] == -1 - list(listing.nodes).index(shown[2])
 
 
 ACTORS = st.sampled_from(["agent", "user", "system", "explore", "write", None])

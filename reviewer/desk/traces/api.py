@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reviewer.db.connection import Connection
-    from reviewer.desk.traces.outline import Listing, Outline
+    from reviewer.desk.traces.listing import Listing
+    from reviewer.desk.traces.outline import Outline
     from reviewer.desk.traces.records import TracePlace
     from reviewer.desk.traces.views import (
         EventDetail,

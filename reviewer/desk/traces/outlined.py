@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from reviewer.db.connection import Connection
 from reviewer.db.queries.traces import TraceRow
 from reviewer.desk.traces.events import event_rows, findings_by_seq, worst_of
-from reviewer.desk.traces.outline import Listing, Outline, outline_of
+from reviewer.desk.traces.listing import Listing
+from reviewer.desk.traces.outline import Outline, outline_of
 from reviewer.desk.traces.records import Records
 from reviewer.desk.traces.views import GroupRow
 from reviewer.desk.views import EventRow

@@ -136,7 +136,9 @@ class Records:
                 self._places.popitem(last=False)
         return found
 
-    def _chunk(self, connection: Connection, row: TraceRow, n: int) -> list[Event]:
+    def _chunk(
+        self, connection: Connection, row: TraceRow, n: int, keep: bool = True
+    ) -> list[Event]:
         key = (row.id, row.sha256), n
         with self._lock:
             held = self._chunks.get(key)
@@ -144,6 +146,8 @@ class Records:
                 self._chunks.move_to_end(key)
                 return held[0]
         events, size = payload.chunk_events(connection, row.id, n)
+        if not keep:
+            return events
         with self._lock:
             self._chunks[key] = events, size
             while (
@@ -154,10 +158,14 @@ class Records:
         return events
 
     def each(self, connection: Connection, row: TraceRow) -> Iterator[tuple[int, list[Event]]]:
-        """Yield every event in windows, each with the position of its first: for a large trace,
-        only one window is in memory."""
-        for first in range(0, row.events, WINDOW):
-            yield first, self.events(connection, row, first, WINDOW)
+        """Yield every event in windows, each with the position of its first. A large trace is read
+        chunk by chunk, and what is cached of it stays cached."""
+        if (record := self.whole(connection, row)) is not None:
+            for first in range(0, row.events, WINDOW):
+                yield first, record.events[first : first + WINDOW]
+            return
+        for place in self._places_of(connection, row):
+            yield place.first_seq - 1, self._chunk(connection, row, place.n, keep=False)
 
     def snapshots(self, connection: Connection, row: TraceRow) -> list[Snapshot]:
         """Return the events with a state, in order. Reads the whole trace once."""

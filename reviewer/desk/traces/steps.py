@@ -6,7 +6,8 @@ message of a user to the next. An agent that was started by another one is a thr
 """
 
 import re
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from sys import intern
 from typing import NamedTuple
 
@@ -62,6 +63,33 @@ class Turn(NamedTuple):
     places: tuple[int, ...]
 
 
+class Turns:
+    """The turns of a trace by their first event, in columns: a large trace may have as many turns
+    as events."""
+
+    def __init__(self, turns: Iterable[Turn]) -> None:
+        self.threads = array("i")
+        self._places, self._starts = array("i"), array("i", [0])
+        for thread, places in turns:
+            self.threads.append(thread)
+            self._places.extend(places)
+            self._starts.append(len(self._places))
+
+    def __len__(self) -> int:
+        return len(self.threads)
+
+    def __getitem__(self, number: int) -> Turn:
+        return Turn(self.threads[number], self.places(number))
+
+    def __iter__(self) -> Iterator[Turn]:
+        return map(self.__getitem__, range(len(self)))
+
+    def places(self, number: int) -> tuple[int, ...]:
+        """Return the positions of the events of a turn."""
+        starts = self._starts
+        return tuple(self._places[starts[number] : starts[number + 1]])
+
+
 class Thread(NamedTuple):
     """A running agent. `call` is the position of the call that started it and `under` the turn in
     which it was started, each -1 where the source does not show it."""
@@ -69,7 +97,7 @@ class Thread(NamedTuple):
     name: str
     call: int
     under: int
-    turns: list[int]
+    turns: "array[int]"
 
 
 class _Step:
@@ -194,7 +222,7 @@ class _Pass:
         return self._start(actor, -1, self._last.step if waits and self._last else None)
 
 
-def turns_of(events: Sequence[Event]) -> tuple[list[Turn], list[Thread]]:
+def turns_of(events: Sequence[Event]) -> tuple[Turns, list[Thread]]:
     """Return the turns of a trace by their first event, and the agents running in it. Takes slim
     events."""
     told = _Pass(events)
@@ -216,13 +244,15 @@ def turns_of(events: Sequence[Event]) -> tuple[list[Turn], list[Thread]]:
             numbers[id(step)] = len(made)
         open_turn = len(made) if main else open_turn
         made.append(step)
-    turns = [Turn(step.thread.number, tuple(sorted(step.places))) for step in made]
+    turns = Turns(Turn(step.thread.number, tuple(sorted(step.places))) for step in made)
     threads = [
-        Thread(each.name, each.call, -1 if each.under is None else numbers[id(each.under)], [])
+        Thread(
+            each.name, each.call, -1 if each.under is None else numbers[id(each.under)], array("i")
+        )
         for each in told.threads
     ]
-    for number, turn in enumerate(turns):
-        threads[turn.thread].turns.append(number)
+    for number, step in enumerate(made):
+        threads[step.thread.number].turns.append(number)
     return turns, threads
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from reviewer.desk.traces.outline import Listing
+from reviewer.desk.traces.listing import Listing
 from reviewer.desk.traces.views import GroupRow, NoteView
 from reviewer.desk.views import EventRow
 from reviewer.trace.record import is_user

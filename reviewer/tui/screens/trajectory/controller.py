@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, overload
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.traces.kinds import Kind, kinds_of
-from reviewer.desk.traces.outline import Grouping, Listing, Outline
+from reviewer.desk.traces.listing import Grouping, Listing
+from reviewer.desk.traces.outline import Outline
 from reviewer.desk.traces.views import GroupRow, NoteView
 from reviewer.desk.views import EventRow, TraceView
 from reviewer.trace.safetext import visible_line

@@ -11,7 +11,7 @@ from textual.events import Resize
 from textual.widget import Widget
 
 from reviewer.desk.traces.kinds import holds, kind_at
-from reviewer.desk.traces.outline import Listing
+from reviewer.desk.traces.listing import Listing
 from reviewer.desk.traces.timeline import Line, line_of
 from reviewer.desk.traces.views import GroupRow
 from reviewer.desk.views import TraceView

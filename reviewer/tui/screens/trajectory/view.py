@@ -11,8 +11,8 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.outcome_views import OUTCOME, ExpectedCall
 from reviewer.desk.traces import timeline as timeline_
 from reviewer.desk.traces.kinds import Kind, is_found, kind_at
+from reviewer.desk.traces.listing import Listing
 from reviewer.desk.traces.outcome import against
-from reviewer.desk.traces.outline import Listing
 from reviewer.desk.traces.views import EventDetail, GroupRow, StateView
 from reviewer.desk.views import EventRow, TraceView
 from reviewer.trace.safetext import visible_line
