@@ -215,8 +215,6 @@ _DATABASE = "a SQLite database, in which several tools keep sessions"
 _DATABASES: tuple[tuple[dict[str, set[str]], str], ...] = (
     ({"checkpoints": {"thread_id", "checkpoint_id"}, "writes": {"checkpoint_id", "channel"}},
      "a LangGraph checkpoint database"),
-    ({"sessions": {"id", "working_dir"}, "messages": {"session_id", "content_json"}},
-     "Goose's database of sessions"),
     ({"trace_info": {"request_id"}, "experiments": {"experiment_id"}}, "MLflow's database"),
     ({"spans": {"trace_rowid", "span_id"}, "traces": {"trace_id"}}, "Phoenix's database"),
     ({"evals": {"id"}, "eval_results": {"eval_id", "test_idx"}}, "promptfoo's database"),
@@ -275,8 +273,6 @@ _TOOLS: tuple[_Tool, ...] = (
     _Tool("a Cline session's facts, not its messages", ("session_id", "pid", "workspace_root")),
     _Tool(_SCREEN, ("ts", "type", "say")),
     _Tool(_SCREEN, ("ts", "type", "ask")),
-    _Tool("a Goose session", ("working_dir", "description", "message_count")),
-    _Tool("a Goose session", ("working_dir", "conversation")),
     _Tool("Bedrock model invocation logs", ("schemaType", "modelId"),
           _among("schemaType", "ModelInvocationLog")),
     _Tool("a Gemini API exchange", ("candidates", "usageMetadata")),

@@ -166,6 +166,8 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
     "opik-traces": (Sample("opik", "trace.json"),),
     "deepeval": (Sample("deepeval", "cases.json"), Sample("deepeval", "traced.json")),
     "opencode-db": (Sample("databases", "opencode.db"),),
+    "goose-db": (Sample("databases", "goose.db"),),
+    "goose-session": (Sample("goose", "export.json"), Sample("goose", "20250709_094640.jsonl")),
     "google-adk-db": (
         Sample("databases", "google-adk.db"),
         Sample("databases", "google-adk-v0.db"),

@@ -345,7 +345,6 @@ QUIET: dict[str, Any] = {
 """Records of words alone."""
 
 NAMED: list[tuple[Any, str]] = [
-    ({"id": "1", "working_dir": "/x", "conversation": []}, "a Goose session"),
     ({"author": "a", "content": {}, "invocationId": "i"}, "Google ADK"),
     ([{"name": "a", "data": [{"query": "q", "reference": "r"}]}], "Google ADK eval set"),
     ({"$schemaVersion": "999"}, "Agents SDK run state"),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 OURS = (
     "databases.opencode:OpenCodeDatabaseReader",
+    "databases.goose:GooseDatabaseReader",
     "databases.google_adk:GoogleAdkDatabaseReader",
     "databases.openai_agents:OpenAIAgentsDatabaseReader",
     "databases.deepeval:DeepEvalDatabaseReader",
@@ -67,6 +68,7 @@ OURS = (
     "sessions.gemini_stream:GeminiStreamReader",
     "sessions.opencode:OpenCodeReader",
     "sessions.opencode:OpenCodeRunReader",
+    "sessions.goose:GooseReader",
     "sessions.pi:PiSessionReader",
     "sessions.acp:AcpReader",
     "sessions.mcp:McpReader",

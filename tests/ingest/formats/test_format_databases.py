@@ -30,6 +30,7 @@ READERS = {
     "google-adk-v0.db": "google-adk-db",
     "openai-agents.db": "openai-agents-db",
     "deepeval.db": "deepeval-db",
+    "goose.db": "goose-db",
 }
 
 
@@ -76,6 +77,8 @@ CALLS: dict[str, str] = {
     " UNION ALL SELECT json_extract(t.value, '$.name') FROM test_runs,"
     " json_each(payload_json, '$.conversationalTestCases') c, json_each(c.value, '$.turns') u,"
     " json_each(u.value, '$.toolsCalled') t",
+    "goose.db": "SELECT json_extract(p.value, '$.toolCall.value.name') FROM messages,"
+    " json_each(content_json) p WHERE json_extract(p.value, '$.type') = 'toolRequest'",
 }
 ATTEMPTS = {
     "opencode.db": 2,
@@ -83,6 +86,7 @@ ATTEMPTS = {
     "google-adk-v0.db": 2,
     "openai-agents.db": 2,
     "deepeval.db": 5,
+    "goose.db": 1,
 }
 
 
@@ -136,6 +140,7 @@ def test_a_row_that_is_no_json_leaves_its_session_not_measured(tmp_path: Path) -
         ("opencode.db", "UPDATE part SET data = 'x' WHERE data LIKE '%\"bash\"%exit 3%'"),
         ("google-adk.db", "UPDATE events SET event_data = '{' WHERE event_data LIKE '%fc-L-9%'"),
         ("openai-agents.db", "UPDATE agent_messages SET message_data = 'x' WHERE id = 2"),
+        ("goose.db", "UPDATE messages SET content_json = '{' WHERE id = 4"),
     ):
         found = records(name, changed(copied(name, tmp_path), statement))
         assert [one.get("unread") is not None for one in found].count(True) == 1

@@ -1,0 +1,134 @@
+"""goose: exported sessions, and the lines of versions before 1.10."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from span_files import DATA, events, said
+
+from reviewer.importing.formats.sessions.goose import GooseReader
+from reviewer.importing.head import Head
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
+
+READER = GooseReader()
+EXPORT = DATA / "goose/export.json"
+LEGACY = DATA / "goose/20250709_094640.jsonl"
+
+
+def record(path: Path) -> dict[str, Any]:
+    assert READER.sniff(Head(path))
+    (one,) = READER.traces(Source(path))
+    assert isinstance(one, Foreign)
+    held: dict[str, Any] = json.loads(one.raw)
+    return held
+
+
+def changed(folder: Path, change: Callable[[list[dict[str, Any]]], None]) -> dict[str, Any]:
+    value = json.loads(EXPORT.read_bytes())
+    change(value["conversation"])
+    value["message_count"] = len(value["conversation"])
+    made = folder / "export.json"
+    made.write_text(json.dumps(value))
+    return record(made)
+
+
+def paths(record: dict[str, Any]) -> list[str]:
+    return [one["path"] for one in record.get("unread", ())]
+
+
+def test_an_export_is_read_whole() -> None:
+    found = record(EXPORT)
+    assert [one["tool"] for one in events(found, "tool_call")] == ["shell", "write", "shell"]
+    assert [one.get("status") for one in events(found, "tool_result")] == [None, None, "error"]
+    assert said(found)[0] == ("user", "Summarise notes.txt into summary.txt")
+    assert found["final_message"] == "The summary is in summary.txt."
+    assert found["usage"] == {
+        "input_tokens": 6193, "output_tokens": 82, "total_tokens": 6275
+    }  # fmt: skip
+    assert (found["latency_ms"], found["cost_usd"]) == (6000.0, None)
+    assert found["candidate_id"] == "gpt-4o-mini"
+    assert not paths(found)
+
+
+def test_lines_are_read_as_the_export_without_what_they_lack() -> None:
+    found, whole = record(LEGACY), record(EXPORT)
+    assert said(found) == said(whole)
+    assert [(one["tool"], one["arguments"]) for one in events(found, "tool_call")] == [
+        (one["tool"], one["arguments"]) for one in events(whole, "tool_call")
+    ]
+    assert not paths(found)
+
+
+@pytest.mark.parametrize("place", range(1, 7))
+def test_a_message_that_is_missing_is_noticed(place: int, tmp_path: Path) -> None:
+    lines = LEGACY.read_text().splitlines()
+    del lines[place + 1]
+    made = tmp_path / LEGACY.name
+    made.write_text("\n".join(lines))
+    assert paths(record(made))
+
+
+def test_the_header_that_is_missing_is_noticed(tmp_path: Path) -> None:
+    made = tmp_path / LEGACY.name
+    first, *rest = LEGACY.read_text().splitlines()
+    made.write_text("\n".join([rest[0], first, *rest[1:]]))
+    assert paths(record(made))
+
+
+def _of(messages: list[dict[str, Any]], kind: str) -> dict[str, Any]:
+    parts = (part for message in messages for part in message["content"])
+    return next(part for part in parts if part["type"] == kind)
+
+
+@pytest.mark.parametrize("damage", [
+    lambda held: _of(held, "toolRequest").pop("toolCall"),
+    lambda held: _of(held, "toolRequest")["toolCall"].update(value=None),
+    lambda held: _of(held, "toolRequest")["toolCall"]["value"].pop("arguments"),
+    lambda held: _of(held, "toolRequest")["toolCall"]["value"].pop("name"),
+    lambda held: _of(held, "toolRequest")["toolCall"].update(status="error", error="bad"),
+    lambda held: _of(held, "toolRequest").update(type="toolConfirmationRequest"),
+    lambda held: _of(held, "toolResponse")["toolResult"].update(status="gone"),
+    lambda held: held[1].update(content=None),
+    lambda held: held[1].update(role="tool"),
+    lambda held: held[1].update(content=[7]),
+    lambda held: held.pop(),
+])  # fmt: skip
+def test_what_is_damaged_or_not_known_is_not_measured(
+    damage: Callable[[list[dict[str, Any]]], Any], tmp_path: Path
+) -> None:
+    assert paths(changed(tmp_path, damage))
+
+
+@pytest.mark.parametrize("result", [
+    {"status": "error", "error": "timed out"},
+    {"status": "success", "value": {"content": [], "isError": True}},
+])  # fmt: skip
+def test_a_tool_that_failed_is_an_error(result: dict[str, Any], tmp_path: Path) -> None:
+    found = changed(tmp_path, lambda held: _of(held, "toolResponse").update(toolResult=result))
+    assert events(found, "tool_result")[0]["status"] == "error"
+
+
+def test_a_session_that_started_a_sub_agent_is_not_measured(tmp_path: Path) -> None:
+    def change(held: list[dict[str, Any]]) -> None:
+        _of(held, "toolRequest")["toolCall"]["value"]["name"] = "subagent__execute_task"
+
+    assert paths(changed(tmp_path, change)) == ["sessions of its sub-agents (no such file)"]
+
+
+def test_a_summary_that_nobody_sees_is_not_the_users(tmp_path: Path) -> None:
+    def change(held: list[dict[str, Any]]) -> None:
+        content = [{"type": "text", "text": "so far"}]
+        about = {"userVisible": False}
+        held.insert(1, {"role": "user", "created": 1, "content": content, "metadata": about})
+
+    assert said(changed(tmp_path, change))[1] == ("system", "so far")
+
+
+def test_an_empty_session_is_refused(tmp_path: Path) -> None:
+    made = tmp_path / "export.json"
+    made.write_text(json.dumps({"id": "1", "working_dir": "/x", "conversation": []}))
+    (one,) = READER.traces(Source(made))
+    assert one == Broken(("missing:conversation",), "")
