@@ -22,7 +22,7 @@ from release_examples import (
 
 from reviewer.report.assess import Assessment, assess
 from reviewer.report.decision_set import decision_set
-from reviewer.report.evidence import AnsweredCalls, EpisodeCounts, Evidence
+from reviewer.report.evidence import AnsweredCalls, EpisodeCounts, Evidence, MovedAttempt
 from reviewer.suite.model import LabelPolicy, Mode, PassHat, Suite
 
 
@@ -421,3 +421,32 @@ def test_costs_add_up_without_rounding() -> None:
     fifth = replace(rows[1], cost_nano=200_000_000)
     judged = assess(evidence("x", (tenth, fifth, replace(rows[2], cost_nano=0))))
     assert judged.figures.cost.total_usd == 0.3
+
+
+@pytest.mark.parametrize(
+    ("least", "failing", "recommended"),
+    [
+        (0.9, 1, "promote"),  # 9 of 10
+        (0.9, 2, "repair"),  # 9 of 11
+        (1.0, 1, "repair"),
+    ],
+)
+def test_merged_failures_of_another_first_set_count_with_this_one(
+    least: float, failing: int, recommended: str
+) -> None:
+    moved = tuple(
+        MovedAttempt(episode_id=EPISODES[0], attempt=4 + n, made_as=1 + n, passed=False)
+        for n in range(failing)
+    )
+    found = with_policy(v8(), hard_pass_rate=least, max_cpst_usd=None)
+    found = replace(found, moved=moved)
+    assert assess(found).recommendation == recommended
+
+
+def test_a_merged_attempt_of_another_first_set_holds_without_a_verdict() -> None:
+    one = MovedAttempt(episode_id=EPISODES[0], attempt=4, made_as=1, passed=None)
+    judged = assess(replace(v8(), moved=(one,)))
+    assert judged.recommendation == "hold"
+    assert reasons(judged) == [
+        "evidence missing: verdict of 1 merged attempt of the plan (damaged-221)"
+    ]
