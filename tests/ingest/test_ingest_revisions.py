@@ -458,7 +458,7 @@ def verified(record: dict[str, Any]) -> dict[str, Any]:
     call = next(event for event in record["events"] if event.get("tool") == "verify_state")
     more = {**call, "seq": len(record["events"]) + 1, "call_id": "call_late"}
     more["observation"] = {"outcome": record["final_state"]}
-    spent = {"cost_usd": record["cost_usd"] + 1e-3, "latency_ms": record["latency_ms"] + 400}
+    spent = {name: round(record[name] + more[name], 9) for name in ("cost_usd", "latency_ms")}
     return {**record, **spent, "events": [*record["events"], more]}
 
 
@@ -503,4 +503,26 @@ def test_a_copy_of_what_our_own_runner_made_changes_nothing(door: Door) -> None:
     assert (said.code, "0 added, 1 already there" in said.both) == (0, True), said
     assert door.rows("SELECT * FROM trace") == before
     assert door.codes(trace_id) == []
+    door.healthy()
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_no_file_ends_a_failure_that_a_decision_was_signed_on(door: Door, signed: bool) -> None:
+    """Until then a record that goes on is scored, since the earlier one may have been cut."""
+    key = key_file(door.root, "robin")
+    door.ok("keys", "trust", "robin@example.com", key.with_suffix(".pub"))
+    door.ok("import", door.suite / "traces" / f"{V7}.jsonl")
+    failed = f"{SUITE}/{V7}/attack-014/2"
+    if signed:
+        recommended(door, V7, "--sign", key)
+        assert door.one("SELECT decision FROM decisions") == "BLOCK"
+    [record] = [
+        one for one in shipped(V7) if failed.endswith(f"/{one['episode_id']}/{one['attempt']}")
+    ]
+    forged = verified(record)
+    said = door.take("forged.jsonl", [forged], "--suite", SUITE)
+    kept = "decision 1 was signed on a failure of the attempt"
+    assert (said.code, kept in said.both) == ((20, True) if signed else (0, False)), said
+    assert ("write_not_verified" in door.codes(failed)) is signed
+    assert (door.one("SELECT passed FROM traces WHERE trace_id=?", failed) == 0) is signed
     door.healthy()

@@ -77,6 +77,12 @@ def filled(connection: sqlite3.Connection, slot: Slot) -> StoredAttempt:
     return found
 
 
+def failed(connection: sqlite3.Connection, trace: int) -> bool:
+    """Return whether a stored attempt fails."""
+    row = connection.execute("SELECT passed = 0 FROM trace WHERE id=?", (trace,)).fetchone()
+    return bool(row[0])
+
+
 def attempt(connection: sqlite3.Connection, trace: int) -> StoredAttempt | None:
     """Return the attempt of a trace."""
     row = connection.execute(f"{_ATTEMPT} WHERE t.id=?", (trace,)).fetchone()

@@ -1,17 +1,24 @@
 """Decisions and labels that depend on a stored attempt."""
 
+import json
 import sqlite3
 
 
 def decision_on(connection: sqlite3.Connection, trace: int) -> int | None:
-    """Return the number of a decision that was signed on an attempt's candidate after the attempt's
-    record was imported; None when there is none."""
-    row = connection.execute(
-        "SELECT max(d.number) FROM trace t JOIN source s ON s.id = t.source"
-        " JOIN decision d ON d.candidate = t.candidate AND d.at >= s.at WHERE t.id=?",
+    """Return the number of the last decision that was signed on an attempt's candidate when the
+    attempt was stored, by the journal and not by the clock; None when there is none."""
+    for number, seq in connection.execute(
+        "SELECT d.number, d.seq FROM trace t JOIN decision d ON d.candidate = t.candidate"
+        " WHERE t.id=? ORDER BY d.number DESC",
         (trace,),
-    ).fetchone()
-    return None if row is None else row[0]
+    ).fetchall():
+        after = connection.execute(
+            "SELECT body FROM journal WHERE seq>? AND instr(body, ?) ORDER BY seq LIMIT 1",
+            (seq, b'"traces.added"'),
+        ).fetchone()
+        if after is None or trace < json.loads(after[0])["first"]:
+            return int(number)
+    return None
 
 
 def labels_about(

@@ -15,6 +15,7 @@ from reviewer.db.connection import Connection
 from reviewer.db.intake import NewTrace, Pack
 from reviewer.db.queries import imports
 from reviewer.db.queries.imports import StoredAttempt, filled
+from reviewer.db.queries.relied_on import decision_on
 from reviewer.db.revisions import Revision, judged_record, kept_records
 from reviewer.db.slots import Slot
 from reviewer.db.sources import MERGE_READER, RUN_READER, add_known, origins, source_by_id
@@ -208,7 +209,7 @@ class Reviser:
             if not new:
                 self._known(trace.slot, record)
                 continue
-            if new[0].holds and (why := self._relied_on(new[0].trace)):
+            if new[0].holds and (why := self._kept_apart(new[0])):
                 new = [Revision(new[0].trace, trace, False, False, why)]
             waiting[trace.slot] = new
             found = new[0]
@@ -230,6 +231,19 @@ class Reviser:
         added, known = outcome.tally.added - before.added, outcome.tally.known - before.known
         add_known(self._connection, self._source, added, known, outcome.note_lines())
 
+    def _kept_apart(self, one: Revision) -> str:
+        """Return in words who relied on the attempt that a record continues, or that a decision was
+        signed on a failure that it would end; "" for nobody, or where it stays a failure."""
+        if why := self._relied_on(one.trace):
+            return why
+        number = None if one.new.passed is False else self._failure_signed(one.trace)
+        return "" if number is None else f"decision {number} was signed on a failure of the attempt"
+
+    def _failure_signed(self, trace: int) -> int | None:
+        """Return the decision that was signed on an attempt that fails."""
+        failed = imports.failed(self._connection, trace)
+        return decision_on(self._connection, trace) if failed else None
+
     def _put_together(self, batch: Batch, first_pack: int) -> set[Slot]:
         """Join the parts of each session of which the batch has several, in one step. Return the
         slots that are done."""
@@ -248,6 +262,8 @@ class Reviser:
                 continue
             there = filled(self._connection, slot)
             if self._relied_on(there.trace) or made_by_runner(self._connection, there):
+                continue
+            if self._failure_signed(there.trace) is not None:
                 continue
             again = self._again(some[0].record)
             revised = rejoin(self._connection, there, news, self._path, again)
@@ -299,6 +315,8 @@ class Reviser:
                 continue
             reached = self._reached(one.trace if one.grows else mine, one.raw, record)
             if reached is not None:
+                if reached.holds and (why := self._kept_apart(reached)):
+                    reached = reached._replace(holds=False, whole=False, why=why)
                 self._revise([reached], first_pack)
                 self._outcome.note(REACHED)
                 pairs.setdefault(mine, []).append(one.trace)
