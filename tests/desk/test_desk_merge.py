@@ -221,3 +221,16 @@ def test_a_failure_that_replaced_a_lost_attempt_is_not_hidden(
     found = report_of(full)
     assert found["recommendation"] == "repair"
     assert [one.get("moved_from") for one in found["failures"] if not one["infrastructure"]] == [4]
+
+
+def test_a_moved_failure_that_goes_on_still_counts(door: Door, full: Door, tmp_path: Path) -> None:
+    """The record that is judged is then another, of another merge."""
+    there = other_store(door, tmp_path / "there", [unverified()])
+    full.ok("merge", there.store)
+    record = unverified()
+    more = {"seq": 6, "kind": "message", "message": "Bye.", "actor": "agent"}
+    longer = {**record, "events": [*record["events"], more]}
+    assert "this record continues it" in there.take("more.jsonl", [longer], "--suite", SUITE).both
+    full.ok("merge", there.store)
+    assert full.one("SELECT events FROM trace WHERE attempt=4") == 6
+    assert report_of(full)["recommendation"] == "repair"

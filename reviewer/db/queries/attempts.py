@@ -52,15 +52,14 @@ def attempts_of_sources(
     """Return the attempts of a candidate of which any record came from some sources, by episode and
     number: once for each such record."""
     keys = ",".join(str(int(key)) for key in sources)
-    rows = connection.execute(
-        "SELECT t.episode, e.episode_id, t.attempt, s.source, s.record, t.passed FROM"
-        " (SELECT id AS trace, source, record FROM trace"
-        "  UNION SELECT trace, source, record FROM revision) s"
-        " JOIN trace t ON t.id = s.trace JOIN episode e ON e.id = t.episode"
-        f" WHERE t.candidate=? AND t.infra = 0 AND s.source IN ({keys})"
-        " ORDER BY e.position, t.attempt, s.record",
-        (candidate,),
-    ).fetchall()
+    records = ("t", "trace t"), ("r", "revision r JOIN trace t ON t.id = r.trace")
+    parts = [
+        f"SELECT t.episode, e.episode_id, t.attempt, {of}.source, {of}.record, t.passed FROM {rows}"
+        " JOIN episode e ON e.id = t.episode"
+        f" WHERE t.candidate=?1 AND t.infra = 0 AND {of}.source IN ({keys})"
+        for of, rows in records
+    ]
+    rows = connection.execute(f"{' UNION '.join(parts)} ORDER BY 1, 3, 5", (candidate,)).fetchall()
     return [MergedAttempt(*row) for row in rows]
 
 
