@@ -239,3 +239,36 @@ def test_a_stored_session_of_opencode_without_a_message_or_a_step_is_not_measure
         (folder / f"{name}.json").unlink()
         (record,) = records("opencode-export", session)
         assert unread(record), name
+
+
+def test_a_trace_of_mlflow_without_its_root_is_not_measured(tmp_path: Path) -> None:
+    value = json.loads((FILES / "mlflow/trace_0.json").read_bytes())
+    value["data"]["spans"] = [one for one in value["data"]["spans"] if one.get("parent_span_id")]
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(value))
+    (record,) = records("mlflow-trace", path)
+    assert unread(record) == ["spans named as parents (cut off)"]
+
+
+@pytest.mark.parametrize("part", ["start", "end", "step"])
+def test_a_stream_of_which_events_are_missing_is_not_measured(part: str, tmp_path: Path) -> None:
+    whole = (DATA / "vercel_ai/stream.sse").read_text().split("\n\n")
+    path = tmp_path / "stream.sse"
+    path.write_text("\n\n".join(whole))
+    (record,) = records("vercel-ai-stream", path)
+    assert not unread(record)
+    if part == "step":
+        whole = [one for n, one in enumerate(whole) if n == 1 or "start-step" not in one]
+    kept = {"start": whole[1:], "end": whole[:3], "step": whole}[part]
+    path.write_text("\n\n".join(kept))
+    (record,) = records("vercel-ai-stream", path)
+    assert unread(record)
+
+
+def test_a_session_of_adk_without_events_is_not_measured(tmp_path: Path) -> None:
+    value = json.loads((FILES / "google-adk/lamp-return-1.session.json").read_bytes())
+    value["events"] = []
+    path = tmp_path / "s.session.json"
+    path.write_text(json.dumps(value))
+    (record,) = records("google-adk-session", path)
+    assert unread(record) == ["events"]

@@ -83,7 +83,7 @@ def session(source: Source, number: int, value: Any, name: str = GoogleAdkReader
     draft, account = told.draft, told.transcript.account
     account.read(value, ("id", "events", "appName", "app_name", "userId", "user_id"))
     account.tell(value, draft)
-    if len(objects(events)) < len(events):
+    if len(objects(events)) < len(events) or not events:
         draft.unread("events")
     spoken = [one for one in told.events if _of(one, "usage_metadata")]
     stamps = [one["timestamp"] for one in told.events if "timestamp" in one]

@@ -5,10 +5,12 @@ The request is not in a stream. A call is complete when its input is available; 
 alone cannot be read as a call. A stream without a `finish` was cut off.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from reviewer.importing.account import Account
+from reviewer.importing.draft import CUT as CUT_OFF
 from reviewer.importing.draft import Draft
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import parse_text
@@ -106,6 +108,13 @@ def _stream(source: Source, events: list[Any]) -> Foreign:
     draft.note(NO_REQUEST)
     if not told.finished:
         draft.note(CUT)
+    if not (told.finished or told.wrong):
+        draft.unread(f"end of the stream{CUT_OFF}")
+    kinds = Counter(text(event.get("type")) for event in events if isinstance(event, dict))
+    if text(mapping(events[0]).get("type")) != "start" or (
+        told.reason and kinds["start-step"] != kinds["finish-step"]
+    ):
+        draft.unread("events (some are missing)", 1)
     return draft.foreign(
         episode_id=source.place,
         candidate_id=source.candidate or source.home,

@@ -200,6 +200,7 @@ def _span(row: dict[str, Any], info: dict[str, Any], facts: Attributes) -> Span:
             SpanEvent(text(one.get("name")), mapping(plain(one.get("attributes"))))
             for one in objects(row.get("events"))
         ),
+        row=row,
     )
     kind, stated = _kind(declared, span)
     if not parent:
