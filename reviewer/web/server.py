@@ -4,6 +4,7 @@ that is open. `Session` is the one place that uses what textual-serve keeps to i
 import asyncio
 import json
 import shlex
+from asyncio.subprocess import Process
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -21,6 +22,8 @@ from reviewer.web.guard import Guard, Guest
 
 PATIENCE = 10.0
 """Seconds that a program is given to end."""
+CLOSING = 2.0
+"""Seconds that a page is given to take what was sent to it, and to close."""
 MOST_CELLS = 1000
 MOST_UNREAD = 8 << 20
 """Bytes typed in a page that its program has not read yet, above which the page is closed."""
@@ -29,17 +32,32 @@ MOST_PAGES = 16
 _PASTE, _PASTED = b"\x1b[200~", b"\x1b[201~"
 
 
+class Socket(web.WebSocketResponse):
+    """The websocket of a page."""
+
+    transport: asyncio.Transport | None = None
+
+    async def leave(self, code: int = WSCloseCode.OK) -> None:
+        """Close it, also where the page reads nothing of what was sent to it."""
+        try:
+            async with asyncio.timeout(CLOSING):
+                await self.close(code=code)
+        except TimeoutError:
+            if self.transport is not None:
+                self.transport.abort()
+
+
 class Session(AppService):
     """A workstation that talks through a websocket."""
 
     def __init__(
-        self, command: Sequence[str], websocket: web.WebSocketResponse, downloads: DownloadManager
+        self, command: Sequence[str], websocket: "Socket", downloads: DownloadManager
     ) -> None:
         super().__init__(
             f"exec {shlex.join(command)}",
             write_bytes=websocket.send_bytes,
             write_str=websocket.send_str,
-            close=websocket.close,  # type: ignore[arg-type]  # answers whether it was open
+            close=websocket.leave,
             download_manager=downloads,
         )
         self._websocket = websocket
@@ -53,7 +71,7 @@ class Session(AppService):
         try:
             await super().run()
         finally:
-            await self._websocket.close()
+            await self._websocket.leave()
 
     async def stop(self) -> None:
         """Ask the program to end, kill it if it does not, and wait until it has ended."""
@@ -64,7 +82,14 @@ class Session(AppService):
                 await asyncio.wait_for(self._process.wait(), 1.0)
             if self._process.returncode is None:
                 self._process.kill()
-                await self._process.wait()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._gone(self._process), CLOSING)
+
+    async def _gone(self, process: Process) -> None:
+        """Wait until a program has ended, which asyncio sees once all it drew is read."""
+        assert process.stdout is not None
+        await process.stdout.read()
+        await process.wait()
 
     async def send_bytes(self, data: bytes) -> bool:
         return self._wrote(self.encode_packet(b"D", data))
@@ -103,7 +128,7 @@ class Session(AppService):
                 # Half of a surrogate pair is no key; encoded as a question mark it would be one.
                 keys = typed.encode("utf-8", "ignore")
                 if keys and (self._is_long(keys) or not await self.send_bytes(keys)):
-                    await self._websocket.close(code=WSCloseCode.MESSAGE_TOO_BIG)
+                    await self._websocket.leave(WSCloseCode.MESSAGE_TOO_BIG)
             case ["resize", {"width": int(width), "height": int(height)}]:
                 await self.set_terminal_size(cells(width), cells(height))
             case ["ping", str(sent)]:
@@ -167,7 +192,7 @@ class Door:
         self._guard, self._command_of = guard, command_of
         # One for each person: a file handed to one person is not served to another.
         self._downloads = {guest: DownloadManager() for guest in guard.tokens.values()}
-        self._open: dict[web.WebSocketResponse, asyncio.Task[None]] = {}
+        self._open: dict[Socket, asyncio.Task[None]] = {}
         self._pages = Counter[Guest]()
 
     def application(self) -> web.Application:
@@ -228,9 +253,10 @@ class Door:
         if self._pages[guest] >= MOST_PAGES:
             return web.Response(status=503, text=MANY)
         self._pages[guest] += 1
-        websocket = web.WebSocketResponse(heartbeat=15, compress=False, max_msg_size=MOST_TYPED)
+        websocket = Socket(heartbeat=15, compress=False, max_msg_size=MOST_TYPED)
         try:
             await websocket.prepare(request)
+            websocket.transport = request.transport  # a request that is done has none
         except BaseException:
             self._pages[guest] -= 1
             raise
@@ -247,9 +273,7 @@ class Door:
         await asyncio.shield(session)
         return websocket
 
-    async def _session(
-        self, guest: Guest, websocket: web.WebSocketResponse, width: int, height: int
-    ) -> None:
+    async def _session(self, guest: Guest, websocket: Socket, width: int, height: int) -> None:
         """Serve one page from its opening to the end of its program."""
         session = Session(self._command_of(guest), websocket, self._downloads[guest])
         try:
@@ -282,7 +306,7 @@ class Door:
     async def _close(self, application: web.Application) -> None:
         """Close every page, and wait until the program behind it has ended."""
         ending = dict(self._open)
-        await asyncio.gather(*(websocket.close(code=1001) for websocket in ending))
+        await asyncio.gather(*(websocket.leave(WSCloseCode.GOING_AWAY) for websocket in ending))
         if ending:
             await asyncio.wait(ending.values())
 

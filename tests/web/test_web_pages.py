@@ -24,6 +24,7 @@ KIM, DANA = Guest("kim", "view", "kim"), Guest("dana", "decide", "dana")
 ENDS_WHEN_SPOKEN_TO = "sys.stdin.buffer.read(1)"
 READS_ALL = "while sys.stdin.buffer.read(1 << 16): pass"
 READS_NOTHING = "time.sleep(3600)"
+DRAWS_MUCH = "out = sys.stdout.buffer; while out.write(b'D\\0\\1\\0\\0' + bytes(1 << 16)): pass"
 
 
 class Pages:
@@ -31,6 +32,10 @@ class Pages:
 
     def __init__(self, at: TestServer, session: aiohttp.ClientSession) -> None:
         self._at, self._session = at, session
+
+    async def close(self) -> None:
+        """End the server, as Ctrl-C does."""
+        await self._at.close()
 
     async def open(self, name: str) -> aiohttp.ClientWebSocketResponse:
         origin = str(self._at.make_url("/")).rstrip("/")
@@ -56,8 +61,7 @@ async def pages(
 ) -> AsyncIterator[Pages]:
     monkeypatch.setattr(server, "PATIENCE", 0.1)
     program = f"import sys, time; print('__GANGLION__', flush=True); {request.param}"
-    if request.param == READS_ALL:  # a statement of several parts stands on a line of its own
-        program = program.replace("; while", "\nwhile")
+    program = program.replace("; while", "\nwhile")  # which stands on a line of its own
     guard = guard_for({"kim": KIM, "dana": DANA}, loopback=True)
     door = server.Door(guard, lambda guest: [sys.executable, "-S", "-c", program])
     async with TestServer(door.application()) as at, aiohttp.ClientSession() as session:
@@ -115,6 +119,18 @@ async def test_a_program_that_is_typed_to_faster_than_it_reads_is_left(
     for _ in range(4):
         await typed(page, "j" * (1 << 19))
     assert await ended(page) == aiohttp.WSCloseCode.MESSAGE_TOO_BIG
+
+
+@pytest.mark.parametrize("pages", [DRAWS_MUCH], indirect=True)
+async def test_a_page_that_takes_nothing_does_not_keep_the_server_from_ending(
+    pages: Pages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "CLOSING", 0.1)
+    page = await pages.open("kim")
+    await page.receive()
+    await asyncio.sleep(0.5)  # what it draws stands in front of what is said at the end
+    async with asyncio.timeout(PATIENCE):
+        await pages.close()
 
 
 # the program ---------------------------------------------------------------------------------
