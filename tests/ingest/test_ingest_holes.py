@@ -272,3 +272,52 @@ def test_a_session_of_adk_without_events_is_not_measured(tmp_path: Path) -> None
     path.write_text(json.dumps(value))
     (record,) = records("google-adk-session", path)
     assert unread(record) == ["events"]
+
+
+@pytest.mark.parametrize("kept", [1, 3, 5])
+def test_a_session_of_strands_that_ends_unanswered_is_not_measured(
+    kept: int, tmp_path: Path
+) -> None:
+    folder = tmp_path / "session_lamp-return-1"
+    shutil.copytree(FILES / "strands/sessions" / folder.name, folder)
+    (record,) = records("strands-session", folder / "session.json")
+    assert not unread(record)
+    for path in (folder / "agents/agent_default/messages").iterdir():
+        if int(path.stem.rpartition("_")[2]) >= kept:
+            path.unlink()
+    (record,) = records("strands-session", folder / "session.json")
+    assert unread(record) == ["end of the session (cut off)"]
+
+
+@pytest.mark.parametrize(
+    ("call", "member"),
+    [
+        ({"type": "function_call", "name": "refund", "arguments": "{}"}, "arguments"),
+        ({"type": "custom_tool_call", "name": "apply_patch", "input": "*** Begin"}, "input"),
+        ({"type": "local_shell_call", "action": {"command": ["ls"]}}, "action"),
+    ],
+)
+def test_a_call_of_codex_without_what_it_was_given_is_not_measured(
+    call: dict[str, Any], member: str, tmp_path: Path
+) -> None:
+    def line(kind: str, **payload: Any) -> str:
+        at = "2026-11-22T10:00:00Z"
+        return json.dumps({"timestamp": at, "type": kind, "payload": payload})
+
+    def session(item: dict[str, Any]) -> list[str]:
+        said = {"type": "message", "role": "assistant", "content": []}
+        path = tmp_path / "rollout.jsonl"
+        lines = [
+            line("session_meta", id="t"),
+            line("response_item", **item, call_id="c"),
+            line("response_item", type="function_call_output", call_id="c", output="ok"),
+            line("response_item", **said),
+            line("event_msg", type="task_complete"),
+        ]
+        path.write_text("\n".join(lines))
+        (record,) = records("codex-rollout", path)
+        return unread(record)
+
+    assert session(call) == []
+    assert session({name: one for name, one in call.items() if name != member})
+    assert session({**call, member: None})

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reviewer.importing.draft import Draft, elapsed_ms, summed, tokens, whole
+from reviewer.importing.draft import CUT, Draft, elapsed_ms, summed, tokens, whole
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import (
     Format,
@@ -132,9 +132,13 @@ def _session(source: Source) -> Foreign:
         listed = [_File(0, path, _agent_of(path))]
     draft = Draft("strands-session")
     told = _Told(draft, source)
+    last: dict[str, Any] = {}
     for row, place in _in_order(told, listed):
         told.say(row, place)
+        last[place.rpartition("/")[0]] = at_path(row, "message", "role")
     told.finish()
+    if "user" in last.values():
+        draft.unread(f"end of the session{CUT}")  # nothing answers it
     if alone:
         draft.unread("messages")
         draft.note(ALONE)

@@ -218,8 +218,6 @@ def _named(value: dict[str, Any], named: dict[str, Any], account: Account) -> Pa
 
 def as_text(arguments: Any) -> Any:
     """Return the arguments of a custom tool: a text is its only argument."""
-    if arguments is None:
-        return {}
     return {"input": arguments} if isinstance(arguments, str) else arguments
 
 

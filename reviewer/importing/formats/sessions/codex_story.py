@@ -51,6 +51,8 @@ _BESIDE = (
     *("type", "id", "call_id", "name", "namespace", "status", "metadata"),
     *("internal_chat_message_metadata_passthrough", "execution"),
 )
+_MUST_SAY = ("local_shell_call", "shell_call", "computer_call", "apply_patch_call")
+"""Calls that always say what they do."""
 _OF_CALL = frozenset((*_BESIDE, "arguments", "input", "action", "result", "revised_prompt"))
 _OF_OUTPUT = frozenset((*_BESIDE, "output", "tools", "success"))
 _INJECTED = ("<", "# AGENTS.md")
@@ -319,11 +321,12 @@ def _called(payload: dict[str, Any]) -> tuple[Any, Any, str]:
     if kind == "function_call":
         return payload.get("name"), payload.get("arguments"), own
     if kind == "custom_tool_call":
-        return payload.get("name"), {"input": payload.get("input")}, own
+        given = payload.get("input")
+        return payload.get("name"), {"input": given} if isinstance(given, str) else given, own
     name = kind.removesuffix("_call")
     given = payload.get("action", payload.get("arguments"))
     if isinstance(given, dict) or (isinstance(given, str) and given):
         return name, given, own
     if sequence(given):
         return name, {"action": given}, own
-    return name, {}, own
+    return name, None if kind in _MUST_SAY else {}, own
