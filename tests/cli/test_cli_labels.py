@@ -275,7 +275,7 @@ def test_attempts_that_both_made_are_all_kept_and_the_first_set_stays(
     empty.take("theirs.jsonl", theirs)
     shas = {r["latency_ms"] for r in (*mine, *theirs)}
     told = merged(door, empty)
-    assert told["traces"] == {"added": 2, "known": 1, "refused": 0}
+    assert told["traces"] == {"added": 2, "known": 1, "refused": 0, "moved": 2}
     rows = door.rows("SELECT attempt, latency_ms FROM traces ORDER BY attempt")
     assert [attempt for attempt, _ in rows] == [1, 2, 3, 4, 5, 6]
     assert {latency for _, latency in rows} == shas

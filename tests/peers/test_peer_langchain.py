@@ -66,11 +66,13 @@ def test_a_fresh_thread_is_read_back(door: Door, written: Path, name: str) -> No
     rows = door.rows("SELECT kind, tool, status FROM events ORDER BY seq")
     calls = [tool for kind, tool, _ in rows if kind == "tool_call"]
     results = [status for kind, _, status in rows if kind == "tool_result"]
-    assert calls == ["get_order", "get_order"]
+    # A call that the model wrote so that it could not be parsed was attempted all the same; the
+    # OpenAI form has no place for it.
+    attempted = [] if name == "openai" else ["x"]
+    assert calls == ["get_order", "get_order", *attempted]
     assert len(results) == 2
     if name != "openai":  # the OpenAI form has no place for a result's status
         assert results == ["ok", "error"]
-        assert [kind for kind, _, _ in rows].count("error") == 1
         assert door.one("SELECT candidate_id FROM traces") == "fake-2"
     [(trace,)] = door.rows("SELECT trace_id FROM traces")
     assert "It is on its way." in door.ok("show", trace).out

@@ -47,7 +47,9 @@ class Releases:
         self.number = 0
 
     def take(self, candidate: str, dice: np.random.Generator, of: Any) -> None:
-        manifest = compact({**self.manifest, "candidate_id": candidate})
+        # Each is an agent of its own: a failure of the same agent under another name would hold.
+        model = f"{self.manifest['model']}-{candidate}"
+        manifest = compact({**self.manifest, "candidate_id": candidate, "model": model})
         (self.folder / "candidates").mkdir(exist_ok=True)
         (self.folder / "candidates" / f"{candidate}.json").write_bytes(manifest)
         records = [

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 import uuid
+import venv
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -161,6 +162,20 @@ async def test_of_the_workspace_a_child_sees_only_what_is_opened_to_it(
         assert found == ["the expectation", "evidence", "mine"]
     else:
         assert found == ["refused", "refused", "mine"]
+
+
+async def test_an_environment_below_tmp_is_seen_with_its_interpreter_and_nothing_beside_it(
+    kind: str, suite: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "agent"
+    venv.create(home, symlinks=True)
+    beside = written(tmp_path / "beside.txt", "of another process")
+    module = written(next(home.glob("lib/python3*/site-packages")) / "mine.py", "mine = 1")
+    paths = [str(path) for path in (module, beside)]
+    guest = written(suite / "candidates" / "guest.py", READER.format(paths=paths))
+    argv = (str(home / "bin" / "python"), str(guest))
+    found = await said(Order(argv, suite, opened=(suite / "candidates",)))
+    assert found == ["mine = 1", "of another process" if kind == "none" else "refused"]
 
 
 async def test_keys_in_the_home_folder_are_hidden_and_the_rest_of_it_is_not(

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import field
 
-from reviewer.db.connection import Connection
+from reviewer.db.connection import Connection, StoreError
 from reviewer.db.queries.quarantine import refused_records
-from reviewer.db.sources import source_rows
+from reviewer.db.sources import SourceRow, source_rows
 from reviewer.desk.drafts import no_evidence
 from reviewer.desk.opened import Room, late
 from reviewer.desk.views import Refusal, View
@@ -225,7 +225,7 @@ class ImportsRoom(Room):
                     known=row.known,
                     refused=row.refused,
                     at=row.at,
-                    notes=tuple(json.loads(row.notes)),
+                    notes=_notes(row),
                     suite_id=row.suite,
                     candidate_id=row.candidate,
                 )
@@ -239,3 +239,12 @@ class ImportsRoom(Room):
             return []
         with self._opened.reading() as connection:
             return refusals(connection)
+
+
+def _notes(row: SourceRow) -> tuple[str, ...]:
+    try:
+        return tuple(json.loads(row.notes))
+    except (TypeError, ValueError) as error:
+        raise StoreError(
+            f"the notes on source {row.id} cannot be read: the file is damaged"
+        ) from error

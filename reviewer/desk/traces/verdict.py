@@ -7,7 +7,7 @@ from typing import Any, cast
 from msgspec import UNSET
 
 from reviewer.db import payload
-from reviewer.db.connection import Connection
+from reviewer.db.connection import Connection, StoreError
 from reviewer.db.event_lists import event_maxima
 from reviewer.db.payload_archives import NotAvailable
 from reviewer.db.queries.traces import (
@@ -159,7 +159,8 @@ def trace_view(
     else:
         told = _plain_clauses(marks, found, force)
     source = source_by_id(connection, row.source)
-    assert source is not None  # a foreign key ensures it
+    if source is None:  # the foreign key was whole when it was written
+        raise StoreError(f"the source of {place.trace_id} is not in the store: the file is damaged")
     siblings = traces_of(connection, place.candidate.id, [place.episode])
     slowest, dearest = _most(connection, row.id, record)
     first = next((f.seq for f in found if f.severity != "note" and f.seq is not None), None)

@@ -73,6 +73,9 @@ def places_for(
         wanted.append(RESOLVER)
     beside = program.resolve().parent
     wanted.append(program if str(beside) in shared else beside)
+    environment = program.parent.parent  # of an interpreter that is a link out of it
+    if (environment / "pyvenv.cfg").is_file() and os.path.realpath(environment) not in shared:
+        wanted.append(environment)
     hidden = _there(_secret(suite.resolve()))
     kept = [
         path
