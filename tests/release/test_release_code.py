@@ -210,8 +210,9 @@ def test_a_decision_on_imported_attempts_binds_no_code(door: Door) -> None:
     assert "code not bound: the decision does not say which code ran" in said.out
 
 
-def test_a_record_that_takes_a_measured_ones_place_is_not_bound(door: Door) -> None:
-    """An import continues an attempt of ours: what is judged now was never measured."""
+def test_a_record_that_continues_a_measured_one_never_takes_its_place(door: Door) -> None:
+    """An import cannot continue an attempt of ours: what was measured is judged, and both are
+    bound."""
     lamp = Lamp(door)
     lamp.pin()
     file = door.root / "made.jsonl"
@@ -220,7 +221,7 @@ def test_a_record_that_takes_a_measured_ones_place_is_not_bound(door: Door) -> N
     more = records[0]
     more["events"].append({**more["events"][-1], "seq": len(more["events"]) + 1})
     door.take("more.jsonl", [more], "--suite", SUITE_ID, "--candidate", "lamp-agent")
-    assert door.rows("SELECT stands FROM revisions") == [("contained",)]
+    assert door.rows("SELECT stands FROM revisions") == [("beside",)]
     ran = lamp.report()["ran"]
-    assert (ran["bound"], ran["not_bound"]) == (1, 1)
+    assert (ran["bound"], ran["not_bound"]) == (2, 0)
     door.healthy()
