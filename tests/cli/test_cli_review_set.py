@@ -143,6 +143,22 @@ def test_what_is_skipped_is_in_the_limits_both_ways(door: Door, logs: Path) -> N
     assert (first["low"], first["value"], first["high"]) == pytest.approx((0.0, 0.0, 11 / 40))
 
 
+def test_a_label_that_was_taken_back_is_in_the_limits_both_ways(door: Door, logs: Path) -> None:
+    name = made(door, logs, "--sample", "100%")["name"]
+    with labeler(door, "dana") as desk:
+        session = desk.labels.session("", "", review_set=name)
+        for _ in range(10):
+            item = desk.labels.next_item(session)
+            assert item is not None
+            desk.labels.record(session, drafted(item))
+        [before, *_] = shown(door, name)["rates"]
+        desk.labels.undo(session)
+    [after, *_] = shown(door, name)["rates"]
+    assert (before["n"], before["open"]) == (10, 0)
+    assert (after["n"], after["open"]) == (9, 1)
+    assert after["low"] < before["low"]
+
+
 def test_pairs_of_two_candidates_are_a_set_too(full: Door) -> None:
     found = made(
         full, SUITE, "--pairs", "--candidate", V8, "--baseline", V7, "--sample", "100%",

@@ -178,6 +178,21 @@ async def test_an_environment_below_tmp_is_seen_with_its_interpreter_and_nothing
     assert found == ["mine = 1", "of another process" if kind == "none" else "refused"]
 
 
+async def test_an_environment_around_a_workspace_opens_nothing_of_it(
+    kind: str, suite: Path, tmp_path: Path
+) -> None:
+    if kind == "none":
+        pytest.skip("nothing hides it, as `describe` says")
+    home = tmp_path / "desk"
+    venv.create(home, symlinks=True)
+    store, episode = home / "store" / "review.db", suite / "episodes" / "e-1.json"
+    paths = [str(store), str(episode)]
+    guest = written(suite / "candidates" / "guest.py", READER.format(paths=paths))
+    argv = (str(home / "bin" / "python"), str(guest))
+    found = await said(Order(argv, suite, opened=(suite / "candidates",)))
+    assert found == ["refused", "refused"]
+
+
 async def test_keys_in_the_home_folder_are_hidden_and_the_rest_of_it_is_not(
     kind: str, far: Path, suite: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

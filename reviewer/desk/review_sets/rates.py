@@ -73,7 +73,7 @@ def bad_questions(found: SettledItem, rubric: Rubric) -> tuple[str, ...]:
 
 class _Said(NamedTuple):
     """A drawn unit with its item, and the settled answers on it; None when there are none. `passed`
-    says that somebody skipped the item, and nobody labeled it."""
+    says that somebody skipped the item or took the label back, and that it has no other label."""
 
     one: Drawn
     item: str
@@ -86,8 +86,10 @@ def set_view(sealed: SealedSet, at: str, sheet: Sheet, labels: Sequence[Label]) 
     held, here = sealed.held, [x for x in labels if x.item in sheet.items]
     said, known = counting(here), {one.item: one for one in settled(here)}
     labeled = {x.item for x in said}
-    passed = {x.item for x in latest(here).values() if x.skipped is not None and not x.withdrawn}
-    passed -= labeled
+    skipped = {x.item for x in latest(here).values() if x.skipped is not None and not x.withdrawn}
+    # A label that was taken back says nothing, but the item was not left out by lot.
+    passed = skipped | {x.item for x in latest(here).values() if x.withdrawn}
+    skipped, passed = skipped - labeled, passed - labeled
     units = [_Said(one, name, known.get(name), name in passed) for one in held.units
              for name in (item_of(sealed, one.unit),)]  # fmt: skip
     questions = questions_of(held)
@@ -114,7 +116,7 @@ def set_view(sealed: SealedSet, at: str, sheet: Sheet, labels: Sequence[Label]) 
         gone=sum(one.item not in sheet.items for one in units),
         items=len(sheet.items),
         labeled=len(labeled),
-        skipped=len(passed),
+        skipped=len(skipped),
         open=sum(one.by is None for one in known.values()),
         reviewers=tuple(sorted({x.reviewer for x in said})),
         rates=tuple(_rates(held, questions, drawn)),

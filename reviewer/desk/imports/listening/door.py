@@ -70,7 +70,7 @@ class Door(ThreadingHTTPServer):
 
     @property
     def crowded(self) -> bool:
-        """Whether agents may be waiting for a connection to be closed."""
+        """Return whether agents may be waiting for a connection to be closed."""
         return len(self._open) > CROWDED
 
     def process_request(self, request: Any, client_address: Any) -> None:

@@ -105,9 +105,9 @@ def told(
     model = text(held.get("model_name"))
     if model:
         draft.source["models"] = [model]
-    begun = text(value.get("created_at")).replace(" ", "T").removesuffix("Z")
+    started = text(value.get("created_at")).replace(" ", "T").removesuffix("Z")
     # Ids count the sessions of a day: two machines use the same ones.
-    draft.identity = known_as("session", f"{own}@{begun}") if own and begun else ""
+    draft.identity = known_as("session", f"{own}@{started}") if own and started else ""
     return draft.foreign(
         episode_id=own or source.place,
         candidate_id=source.candidate or model or source.home,
@@ -134,7 +134,7 @@ class _Story:
         self.session = session
         self.started = False
         self.answered = False
-        """Whether the last message is an answer that asks for nothing more."""
+        """Return whether the last message is an answer that asks for nothing more."""
 
     def take(self, message: Any) -> None:
         """Read one message."""
