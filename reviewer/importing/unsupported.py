@@ -75,6 +75,8 @@ def _told_beside(head: Head, name: str) -> bool:
 
 _PARQUET = "a Parquet file"
 _SCREEN = "Cline's or Roo Code's screen messages"
+_GOOSE = "what goose printed for people"
+_GOOSES = "goose's list of sessions, not their messages"
 _DAMAGED = "a damaged SQLite database"
 _ZIP, _TAR = "a ZIP archive that is no Inspect log", "a tar archive"
 _BZIP, _XZ, _SEVEN = "a bzip2 file", "an xz file", "a 7-Zip archive"
@@ -91,6 +93,8 @@ _WAYS_OUT = {
     "a LangGraph checkpoint database": (
         "write what `list(graph.get_state_history(config))` returns as JSON"
     ),
+    _GOOSE: "write it again with `goose run --quiet`, or export the session",
+    _GOOSES: "import goose's sessions.db, or export each with `goose session export`",
     _SCREEN: "import the api_conversation_history.json of its task",
     "OpenCode's database of version 2": "export each session with `opencode export`",
     "MLflow's database": "write what `mlflow.search_traces` returns as JSON, each with `to_json()`",
@@ -242,13 +246,14 @@ _STARTS: tuple[tuple[bytes, str], ...] = (
     (b"\xfd7zXZ\0", _XZ),
     (b"7z\xbc\xaf\x27\x1c", _SEVEN),
     (b"# aider chat started at", "an Aider chat history"),
+    (b"\n    __( O)>", _GOOSE),
 )  # fmt: skip
 _OBSERVATIONS = "Langfuse's observations without their traces"
 _TRACES = "Langfuse's traces without their observations"
 _NOTES = "notes of a Claude Code session in which nothing was said"
 _BESIDE_RUNS = frozenset({
     _NOTES, _TAR, _TAU2, _ANSWERS,
-    *(name for start, name in _STARTS if not start.startswith(b"#")),
+    *(name for start, name in _STARTS if not start.startswith((b"#", b"\n"))),
     "a HAR file", "a Chrome trace", "OTLP logs, not traces", "OTLP metrics, not traces",
     "Gemini CLI's totals, not a trace", "Strands metrics, not a trace",
     "Claude Code's note on a sub-agent", "a Cline session's facts, not its messages",
@@ -273,6 +278,7 @@ _TOOLS: tuple[_Tool, ...] = (
     _Tool("a Cline session's facts, not its messages", ("session_id", "pid", "workspace_root")),
     _Tool(_SCREEN, ("ts", "type", "say")),
     _Tool(_SCREEN, ("ts", "type", "ask")),
+    _Tool(_GOOSES, ("working_dir", "message_count")),
     _Tool("Bedrock model invocation logs", ("schemaType", "modelId"),
           _among("schemaType", "ModelInvocationLog")),
     _Tool("a Gemini API exchange", ("candidates", "usageMetadata")),

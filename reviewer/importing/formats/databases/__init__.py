@@ -46,6 +46,31 @@ class DatabaseReader(SessionFormat, ABC):
         """Yield every attempt, in a stable order. Raises DAMAGED, Unreadable."""
 
 
+def families(above: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield each session that no other one of the database started, with itself and all that it
+    started, directly or not. `above` has the session that started each. Sessions in a cycle are
+    below no such one: each is yielded once."""
+    below: dict[str, list[str]] = {}
+    for own, starter in above.items():
+        below.setdefault(starter, []).append(own)
+    done: set[str] = set()
+    tops = [own for own, starter in above.items() if starter not in above]
+    for top in (*tops, *above):
+        family = list(_under(top, below, done))
+        if family:
+            yield top, family
+
+
+def _under(top: str, below: Mapping[str, list[str]], done: set[str]) -> Iterator[str]:
+    waiting = [top]
+    while waiting:
+        own = waiting.pop()
+        if own not in done:
+            done.add(own)
+            yield own
+            waiting += reversed(below.get(own, ()))
+
+
 def grouped(rows: Iterator[Row], width: int) -> Iterator[tuple[Row, list[Row]]]:
     """Yield (the first `width` columns, rows) for rows that are ordered by those columns. Raises
     Unreadable for a group that is too large to be read together."""

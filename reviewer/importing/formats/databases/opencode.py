@@ -7,7 +7,13 @@ from typing import Any, ClassVar
 
 from reviewer.db.foreign import ForeignDatabase, as_text
 from reviewer.importing.facts import FormatFacts
-from reviewer.importing.formats.databases import DatabaseReader, Needs, bounded, value_in
+from reviewer.importing.formats.databases import (
+    DatabaseReader,
+    Needs,
+    bounded,
+    families,
+    value_in,
+)
 from reviewer.importing.formats.sessions.opencode import Exported, told
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
@@ -39,15 +45,7 @@ class OpenCodeDatabaseReader(DatabaseReader):
     def attempts(self, source: Source, held: ForeignDatabase) -> Iterator[Foreign | Broken]:
         rows = held.rows("session", _SESSION, ("time_created", "id"))
         infos = {as_text(row[0]): row for row in rows}
-        below: dict[str, list[str]] = {}
-        for own, row in infos.items():
-            below.setdefault(as_text(row[1]), []).append(own)
-        done: set[str] = set()
-        tops = [own for own, row in infos.items() if as_text(row[1]) not in infos]
-        for top in (*tops, *infos):  # sessions in a cycle are below no top: each is read once
-            if top in done:
-                continue
-            family = list(_under(top, below, done))
+        for top, family in families({own: as_text(row[1]) for own, row in infos.items()}):
             yield source.attempt(partial(self._attempt, source, held, infos, family), top)
 
     def _attempt(
@@ -57,17 +55,6 @@ class OpenCodeDatabaseReader(DatabaseReader):
         first, *others = (_exported(source, held, infos[own], lost) for own in family)
         children = {str(one.info["id"]): one for one in others}
         return told(source, first, children, self.name, lost)
-
-
-def _under(top: str, below: dict[str, list[str]], done: set[str]) -> Iterator[str]:
-    """Yield a session and all sessions that it started, directly or not."""
-    waiting = [top]
-    while waiting:
-        own = waiting.pop()
-        if own not in done:
-            done.add(own)
-            yield own
-            waiting += reversed(below.get(own, ()))
 
 
 def _exported(source: Source, held: ForeignDatabase, row: Any, lost: list[str]) -> Exported:

@@ -1,17 +1,19 @@
-"""goose: a session as `goose session export --format json` writes it, and the lines in which it was
-stored before 1.10.
+"""goose: a session as `goose session export --format json` writes it, the lines in which it was
+stored before 1.10, and what `goose run --output-format json` and `stream-json` print.
 
 A message of the role user holds what tools returned. A result names its call; that a tool failed is
 said by its status, by `isError` or by the exit code of a shell. Sub-agents are sessions of their
-own, and no session names those that it started.
+own: since 1.5x a result names the one that it is from, and that session the one that started it.
+A run is `completed` also if it failed; what goose itself says of that stands where an answer would,
+without the `inference` that answers of a model have.
 """
 
 import re
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
-from reviewer.importing.draft import ABSENT, CUT, Status, measured, tokens, words
+from reviewer.importing.draft import CUT, Status, measured, tokens, words
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import at_path, mapping, objects, sequence, text
 from reviewer.importing.formats.sessions import (
@@ -35,7 +37,19 @@ _MESSAGE = frozenset(("id", "role", "created", "content", "metadata"))
 _CONTENT = frozenset(("type", "id", "text", "toolCall", "toolResult", "metadata", "_meta",
                       "annotations", "thinking", "signature", "data", "msg"))  # fmt: skip
 _TOTALS = ("input_tokens", "output_tokens", "total_tokens")
+_CACHED = ("accumulated_cache_read_tokens", "cache_read_input_tokens")
+_OWN_WORDS = {
+    "I've reached the maximum number of actions": "max_turns",
+    "Ran into this error:": "error",
+}
 SUB_AGENTS = "what sub-agents did is in sessions of their own: it is not measured"
+
+
+class Said(NamedTuple):
+    """A session: its own facts, and its messages."""
+
+    facts: dict[str, Any]
+    messages: list[Any]
 
 
 def is_header(value: dict[str, Any]) -> bool:
@@ -45,11 +59,38 @@ def is_header(value: dict[str, Any]) -> bool:
     )
 
 
+def is_list(found: list[dict[str, Any]]) -> bool:
+    """Return whether these are sessions without their messages, as `goose session list` prints
+    them."""
+    return len(found) > 1 and all(
+        is_header(one) and not isinstance(one.get("conversation"), list) for one in found
+    )
+
+
+def _is_message(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.get("role") in ("user", "assistant")
+        and "created" in value
+        and isinstance(value.get("content"), list)
+        and isinstance(value.get("metadata"), dict)
+        and "userVisible" in value["metadata"]
+    )
+
+
+def is_run(value: dict[str, Any]) -> bool:
+    """Return whether this is what `goose run` printed: one object, or a line of several."""
+    held = value.get("messages")
+    if isinstance(held, list) and held and isinstance(value.get("metadata"), dict):
+        return _is_message(held[0])
+    return value.get("type") == "message" and _is_message(value.get("message"))
+
+
 class GooseReader(SessionFormat):
     name = "goose-session"
     tool = "goose"
     facts = FormatFacts(
-        by="`working_dir` with `conversation` or `message_count`",
+        by="`working_dir` with `conversation` or `message_count`; messages with `userVisible`",
         steps="yes; a session that started sub-agents is not measured",
         times="in seconds",
         cost="the session's own; 0 is null",
@@ -58,7 +99,8 @@ class GooseReader(SessionFormat):
     )
 
     def sniff(self, head: Head) -> bool:
-        return any(map(is_header, rows(head)))
+        found = list(rows(head))
+        return any(map(is_run, found)) or (any(map(is_header, found)) and not is_list(found))
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         found = lines_of(source)
@@ -68,41 +110,96 @@ class GooseReader(SessionFormat):
         first, *rest = (line.value for line in found.lines)
         if isinstance(first.get("conversation"), list):
             for value in (first, *rest):
-                make = partial(told, source, value, sequence(value.get("conversation")))
-                yield source.attempt(partial(make, GooseReader.name, found.broken))
+                one = Said(value, sequence(value.get("conversation")))
+                make = partial(told, source, one, {}, GooseReader.name, found.broken)
+                yield source.attempt(make)
             return
         lost = found.broken
+        if isinstance(first.get("messages"), list):
+            for value in (first, *rest):
+                one = Said(mapping(value.get("metadata")), sequence(value.get("messages")))
+                make = partial(told, source, one, {}, GooseReader.name, lost)
+                yield source.attempt(make)
+            return
+        if any(map(is_run, (first, *rest))):
+            run = _streamed([first, *rest], lost)
+            yield source.attempt(partial(told, source, run, {}, GooseReader.name, lost))
+            return
         if not is_header(first):
             lost, first, rest = [*lost, "lines[1]"], {}, [first, *rest]
-        make = partial(told, source, {"id": source.path.stem, **first}, rest)
-        yield source.attempt(partial(make, GooseReader.name, lost))
+        one = Said({"id": source.path.stem, **first}, rest)
+        yield source.attempt(partial(told, source, one, {}, GooseReader.name, lost))
+
+
+def _streamed(lines: list[dict[str, Any]], lost: list[str]) -> Said:
+    """Return a run from the lines that it printed: an answer comes in pieces, each as a message. A
+    line of an unknown kind is added to `lost`."""
+    messages: list[Any] = []
+    facts: dict[str, Any] = {}
+    for line in lines:
+        kind, message = line.get("type"), line.get("message")
+        if kind == "message" and isinstance(message, dict):
+            if messages and _goes_on(messages[-1], message):
+                before = messages[-1]["content"]
+                before[-1] = {
+                    **before[-1],
+                    "text": before[-1]["text"] + message["content"][0]["text"],
+                }
+                before += message["content"][1:]
+            else:
+                messages.append(message)
+        elif kind == "complete":
+            facts = {**line, "status": "completed"}
+        elif kind == "error":
+            facts = {"status": "error"}
+        elif kind != "notification":
+            lost.append("lines.type")
+    facts.setdefault("status", "")
+    return Said(facts, messages)
+
+
+def _goes_on(before: Any, message: dict[str, Any]) -> bool:
+    """Return whether a message is the next piece of the text at the end of the one before."""
+    if message.get("role") != "assistant" or message.get("role") != before.get("role"):
+        return False
+    held, more = objects(before.get("content")), objects(message.get("content"))
+    return (
+        message.get("id") == before.get("id")
+        and bool(held and more)
+        and all(isinstance(one.get("text"), str) and one.get("type") == "text"
+                for one in (held[-1], more[0]))
+    )  # fmt: skip
 
 
 def told(
-    source: Source, value: dict[str, Any], messages: list[Any], name: str, lost: list[str]
+    source: Source, said: Said, children: dict[str, Said], name: str, lost: list[str]
 ) -> Foreign:
-    """Return the attempt of a session. Raises Rejected."""
+    """Return the attempt of a session with those that it started. Raises Rejected."""
+    value, messages = said
     own = text(value.get("id"))
     if not messages:
         raise Rejected("missing:conversation")
-    story = _Story(Session(name))
-    for message in messages:
-        story.take(message)
+    story = _Story(Session(name), children)
+    story.tell(said)
+    story.rest()
     session, draft = story.session, story.session.draft
     session.write()
     for place in lost:
         draft.unread(place)
-    count = value.get("message_count")
-    if count is not None and count != len(messages):
-        draft.unread(f"conversation{CUT}")
-    if story.started:
+    for one in (said, *children.values()):
+        if _is_short(one):
+            draft.unread(f"conversation{CUT}")
+    if story.missing:
         draft.note(SUB_AGENTS)
-        draft.unread(f"sessions of its sub-agents{ABSENT}")
-    session.account.tell(messages, draft, "conversation")
-    if not story.answered:
+        for call_id in story.missing:
+            session.absent("sessions of its sub-agents", call_id)
+    for one in (said, *children.values()):
+        session.account.tell(one.messages, draft, "conversation")
+    stated = value.get("status", "completed") == "completed"
+    if not (story.answered or story.ended) or not stated:
         session.unended()
     held = mapping(value.get("model_config"))
-    model = text(held.get("model_name"))
+    model = text(held.get("model_name")) or story.model
     if model:
         draft.source["models"] = [model]
     started = text(value.get("created_at")).replace(" ", "T").removesuffix("Z")
@@ -113,28 +210,73 @@ def told(
         candidate_id=source.candidate or model or source.home,
         final_message=draft.last_words(),
         cost_usd=measured(value.get("accumulated_cost")),
-        latency_ms=took(session),
+        latency_ms=took(session) or None,  # in whole seconds: 0 is less than one
         started_at=draft.at(session.began),
         usage=_usage(value),
+        termination=story.ended or None,
         title=text(value.get("name")) or text(value.get("description")) or session.title,
         user_request=session.title,
     )
 
 
+def _is_short(said: Said) -> bool:
+    """Return whether a session says that it has another number of messages. Since 1.5x that is
+    without those that only tell the time and the folder."""
+    count = said.facts.get("message_count")
+    shown = [one for one in said.messages if at_path(one, "metadata", "turnContext") is not True]
+    return count is not None and count != len(shown)
+
+
 def _usage(value: dict[str, Any]) -> dict[str, int] | None:
     """Return the tokens of the whole session, of which cached ones are a part."""
-    held = {name: value.get(f"accumulated_{name}") for name in _TOTALS}
-    return tokens(**held, cached_tokens=value.get("accumulated_cache_read_tokens"))
+    held = mapping(value.get("accumulated_usage")) or value
+    totals = {name: held.get(name, value.get(f"accumulated_{name}")) for name in _TOTALS}
+    if held is value and "status" not in value:  # those of the last answer have the plain names
+        totals = {name: value.get(f"accumulated_{name}") for name in _TOTALS}
+    cached = next((held[name] for name in _CACHED if name in held), None)
+    return tokens(**totals, cached_tokens=cached)
 
 
 class _Story:
-    """A session read into events."""
+    """A session read into events, with those that it started."""
 
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        self.started = False
+    def __init__(self, session: Session, children: dict[str, Said]) -> None:
+        self.session, self.children = session, children
+        self.missing: list[str] = []
+        """Ids of calls that started a sub-agent of which no session is known."""
         self.answered = False
-        """Return whether the last message is an answer that asks for nothing more."""
+        """Whether the last message is an answer that asks for nothing more."""
+        self.ended = ""
+        """How goose itself says that the session ended."""
+        self.model = ""
+        self._actor = ""
+        """The sub-agent whose session is being read."""
+        self._started: set[str] = set()
+        self._told: set[str] = set()
+
+    def tell(self, said: Said) -> None:
+        """Read the messages of a session."""
+        for message in said.messages:
+            self.take(message)
+        self.missing += sorted(self._started)
+        self._started.clear()
+
+    def rest(self) -> None:
+        """Read the sessions that no result names."""
+        for own in self.children:
+            self._child(own)
+
+    def _child(self, own: str) -> None:
+        """Read the session of a sub-agent, once; its end is not that of the session."""
+        if own in self._told:
+            return
+        self._told.add(own)
+        before = self._actor, self.answered, self.ended, self._started
+        self._actor, self._started = "sub-agent", set()
+        self.tell(self.children[own])
+        if not (self.answered or self.ended):
+            self.session.draft.unread(f"end of its sub-agent's session{CUT}")
+        self._actor, self.answered, self.ended, self._started = before
 
     def take(self, message: Any) -> None:
         """Read one message."""
@@ -146,7 +288,8 @@ class _Story:
         account.whole(message.get("metadata"))
         account.every(message["content"])
         at = message.get("created")
-        session.clocked(at)
+        if not self._actor:
+            session.clocked(at)
         role = message.get("role")
         shown = at_path(message, "metadata", "userVisible") is not False
         actor = "agent" if role == "assistant" else "user" if role == "user" else ""
@@ -154,11 +297,26 @@ class _Story:
             session.draft.unread("conversation.role")
         if actor == "user" and not shown:
             actor = "system"  # goose's own words: a summary, or what is new around it
-        self.answered = role == "assistant"
+        own = self._own_words(message) if actor == "agent" else ""
+        if own:
+            actor = "system"
+        elif actor in ("agent", "user") and self._actor:
+            actor = self._actor
+        self.answered, self.ended = role == "assistant" and not own, own
+        if not (self.model or self._actor):
+            model = text(at_path(message, "metadata", "inference", "requestedModel"))
+            self.model = model
         if len(objects(message["content"])) < len(message["content"]):
             session.draft.unread("conversation.content")
         for one in objects(message["content"]):
             self._part(one, actor or "system", at)
+
+    def _own_words(self, message: dict[str, Any]) -> str:
+        """Return how goose itself says that the session ended; empty for an answer of a model."""
+        if at_path(message, "metadata", "inference") is not None:
+            return ""
+        said = text(at_path(message, "content", 0, "text"))
+        return next((end for words, end in _OWN_WORDS.items() if said.startswith(words)), "")
 
     def _part(self, one: dict[str, Any], actor: str, at: Any) -> None:
         session, kind = self.session, text(one.get("type"))
@@ -191,14 +349,20 @@ class _Story:
             session.wrong(text(call.get("error")) or "toolCall", at)
             return
         name = text(held.get("name"))
-        self.started = self.started or bool(_STARTS.search(name))
-        session.call("agent", name, held.get("arguments"), own, at)
+        if _STARTS.search(name):
+            self._started.add(text(own))
+        session.call(self._actor or "agent", name, held.get("arguments"), own, at)
 
     def _result(self, one: dict[str, Any], at: Any) -> None:
         result = mapping(one.get("toolResult"))
         held = result.get("value")
         self.session.account.whole(result, one.get("metadata"), one.get("_meta"))
         self.answered = False
+        child = text(at_path(held, "_meta", "subagent_session_id"))
+        if child in self.children and self.children[child].messages:
+            self._started.discard(text(one.get("id")))
+            self._child(child)
+            self.answered = False
         status = result.get("status", "success" if "value" in result else None)
         if status not in ("success", "error"):
             self.session.draft.unread("conversation.toolResult")
