@@ -17,6 +17,8 @@ from reviewer.running.model import (
     Approver,
     CandidateFault,
     Clock,
+    CutOff,
+    Faulted,
     FinishedAttempt,
     Infrastructure,
     NobodyAnswered,
@@ -68,12 +70,25 @@ async def run_attempt(
     plays the user where the episode says so. `adapter` is a candidate in this process that keeps
     its own time, in place of the one that the manifest names. The code that runs is measured before
     it begins and again when it has ended. Raises only Unrunnable, whatever a candidate or a world
-    does.
+    does; when it is cancelled, CutOff; and Faulted for an error of our own. Each of them has the
+    record of an attempt whose agent had acted, so that no end takes away what was done.
     """
     first = await _aside(task, begun, task)
-    recorder, meter = Recorder(task, first), None
+    recorder = Recorder(task, first)
+    meter: Meter | None = None
     digest: str | None = None
     talk: Talk | None = None
+
+    async def broken_off(why: str) -> FinishedAttempt:
+        recorder.error(why)
+        if meter is not None:
+            meter.stop()
+        changed = await _aside(task, changed_code, task, first)
+        user = None if talk is None else talk.told("infrastructure_error")[1]
+        return recorder.finish(
+            "infrastructure_error", meter, start_digest=digest, changed_to=changed, user=user
+        )
+
     try:
         world = await open_world(task)
         # Only now: setting up a world is not the candidate's time.
@@ -107,6 +122,18 @@ async def run_attempt(
             termination, meter, start_digest=digest, changed_to=changed, user=user
         )
         return ended._replace(unanswered=isinstance(error, NobodyAnswered))
+    except Unrunnable as error:
+        if recorder.acted:
+            error.attempt = await broken_off(str(error))
+        raise
+    except asyncio.CancelledError:
+        if not recorder.acted:
+            raise
+        raise CutOff(await broken_off("its run was ended")) from None
+    except Exception as error:
+        if not recorder.acted:
+            raise
+        raise Faulted(await broken_off(f"the runner failed ({type(error).__name__})")) from error
     end = _closing_events(end, state, recorder)
     meter.stop()
     termination, user = (end.termination, None) if talk is None else talk.told(end.termination)

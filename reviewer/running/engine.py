@@ -16,7 +16,14 @@ from threading import Lock
 from typing import Any, Literal, NamedTuple
 
 from reviewer.running.attempt import lost_attempt
-from reviewer.running.model import Executor, FinishedAttempt, LostAttempt, Slot, Task
+from reviewer.running.model import (
+    Executor,
+    FinishedAttempt,
+    LostAttempt,
+    Slot,
+    Task,
+    Unrunnable,
+)
 
 MadeAttempts = Mapping[str, Mapping[int, bool]]
 """Episode id → attempts that have a trace, each with whether infrastructure ended it."""
@@ -152,16 +159,25 @@ async def carry_out(
     """Run every task, or fewer when `control` says so; the executor is closed in the end.
 
     A task that is lost more than MOST_AGAIN times ends as `infrastructure_error`. Raises
-    Unrunnable; attempts reported as finished by then remain.
+    Unrunnable; attempts reported as finished by then remain. So do those that were under way: a
+    candidate that ends its own run leaves what its attempts had done, and `cut` says so of those
+    that a person abandoned.
     """
     run = _Run(tasks, executor, control, events)
     with control.listening() as changed:
         try:
             await run.to_the_end(changed)
+        except Unrunnable:
+            await executor.close(abandon=True)
+            for one in run.left():
+                await events.finished(one._replace(cut=False))
+            raise
         except BaseException:
             await executor.close(abandon=True)
             raise
         await executor.close(abandon=control.state == "abandoned")
+        for one in run.left():
+            await events.finished(one)
 
 
 class _Run:
@@ -176,6 +192,11 @@ class _Run:
         self._running = 0
         self._placing: asyncio.Task[None] | None = None
         self._collecting: asyncio.Task[FinishedAttempt | LostAttempt] | None = None
+        self._left: list[FinishedAttempt] = []
+
+    def left(self) -> list[FinishedAttempt]:
+        """Return the attempts that had ended, or acted, when the run came to its end."""
+        return self._left + self._executor.left()
 
     async def to_the_end(self, changed: asyncio.Event) -> None:
         steered = asyncio.ensure_future(changed.wait())
@@ -195,8 +216,11 @@ class _Run:
         finally:
             for task in (steered, self._placing, self._collecting):
                 await _cancelled(task)
-                if task is not None and not task.cancelled():
-                    task.exception()  # retrieved: the run ends with another exception
+                if task is None or task.cancelled():
+                    continue
+                # Retrieved in any case: the run ends with another exception.
+                if task.exception() is None and isinstance(ended := task.result(), FinishedAttempt):
+                    self._left.append(ended)
 
     async def _arranged(self, changed: asyncio.Event) -> bool:
         """Start what may start now and take back what may not; return False when there is nothing
@@ -233,6 +257,8 @@ class _Run:
         self._running -= 1
         if isinstance(outcome, FinishedAttempt):
             await self._events.finished(outcome)
+            if outcome.stops:
+                raise Unrunnable(outcome.stops)
             return
         slot = outcome.task.slot
         self._losses[slot] += 1

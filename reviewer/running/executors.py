@@ -70,6 +70,14 @@ class Places:
             raise ended
         return ended
 
+    def left(self) -> list[FinishedAttempt]:
+        found: list[FinishedAttempt] = []
+        while not self._ended.empty():
+            ended = self._ended.get_nowait()
+            if isinstance(ended, FinishedAttempt):
+                found.append(ended)
+        return found
+
 
 class LocalExecutor(Places):
     """Runs up to `jobs` attempts at a time, as tasks of this loop."""
@@ -195,6 +203,7 @@ class _Process(Remote):
 
     def __init__(self, attempt: Attempt) -> None:
         super().__init__()
+        self.listener: threading.Thread | None = None
         # Never forked: this process may have threads, a terminal, open connections.
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
@@ -239,7 +248,9 @@ class ProcessExecutor(WorkersExecutor):
             worker = _Process(self._attempt)
             self._workers.append(worker)
             loop = asyncio.get_running_loop()
-            threading.Thread(target=self._listen, args=(loop, worker), daemon=True).start()
+            given = (loop, worker)
+            worker.listener = threading.Thread(target=self._listen, args=given, daemon=True)
+            worker.listener.start()
             return worker
         return min(self._workers, key=lambda each: len(each.tasks))
 
@@ -266,7 +277,8 @@ class ProcessExecutor(WorkersExecutor):
         workers = list(self._workers)
         for worker in workers:
             worker.send([StopMessage()])
-        await asyncio.gather(*(asyncio.to_thread(_join, worker.process) for worker in workers))
+        await asyncio.gather(*(asyncio.to_thread(_join, worker) for worker in workers))
+        await asyncio.sleep(0)  # what the listeners passed on last is heard now
 
 
 def _alike(one: Task, other: Task) -> bool:
@@ -277,11 +289,14 @@ def _alike(one: Task, other: Task) -> bool:
     )
 
 
-def _join(process: Any) -> None:
-    process.join(GRACE + 1)
-    if process.is_alive():
-        process.kill()
-        process.join()
+def _join(worker: _Process) -> None:
+    """Wait until a worker has ended, and has been listened to."""
+    worker.process.join(GRACE + 1)
+    if worker.process.is_alive():
+        worker.process.kill()
+        worker.process.join()
+    if worker.listener is not None:
+        worker.listener.join(GRACE)
 
 
 def _exit_text(exit_code: int | None) -> str:

@@ -1,5 +1,6 @@
 """The values of a run, and its four interfaces: adapter, world, approver, executor."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -150,7 +151,26 @@ class NobodyAnswered(Infrastructure):
 
 class Unrunnable(Exception):
     """The run cannot begin or continue at all (no key, no such program, a script with another
-    digest than the manifest's): nothing was attempted. The text names the way out."""
+    digest than the manifest's). The text names the way out. `attempt` is the record of an attempt
+    that showed it after its agent had acted; None where nothing was attempted."""
+
+    attempt: "FinishedAttempt | None" = None
+
+
+class Faulted(Exception):
+    """The runner failed after the agent of an attempt had acted. `attempt` is its record."""
+
+    def __init__(self, attempt: "FinishedAttempt") -> None:
+        super().__init__()
+        self.attempt = attempt
+
+
+class CutOff(asyncio.CancelledError):
+    """An attempt was cancelled after its agent had acted. `attempt` is its record until then."""
+
+    def __init__(self, attempt: "FinishedAttempt") -> None:
+        super().__init__()
+        self.attempt = attempt
 
 
 class Adapter(Protocol):
@@ -302,13 +322,16 @@ class FinishedAttempt(NamedTuple):
     """An attempt that has ended: `raw` is its trace record, already masked, in UTF-8 JSON. `masked`
     counts the masked values; `unanswered` is set when it ended because a person should have been
     asked and nobody was present. `ran` is what was measured of the code that ran, b"" where nothing
-    was."""
+    was. `stops` says why the run cannot go on, where the attempt showed that; `cut` is set when the
+    attempt ended because its run did."""
 
     slot: Slot
     raw: bytes
     masked: int = 0
     unanswered: bool = False
     ran: bytes = b""
+    stops: str = ""
+    cut: bool = False
 
 
 class LostAttempt(NamedTuple):
@@ -332,4 +355,9 @@ class Executor(Protocol):
     async def collect(self) -> FinishedAttempt | LostAttempt: ...
     async def close(self, abandon: bool = False) -> None:
         """Free the places; `abandon` kills running attempts."""
+        ...
+
+    def left(self) -> list[FinishedAttempt]:
+        """Return, once it is closed, the attempts that nobody collected: those that had ended, and
+        those that were killed after their agent had acted."""
         ...

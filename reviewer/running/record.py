@@ -178,6 +178,8 @@ class Recorder:
         self._turn: dict[str, Any] = {}
         self._unredacted: list[dict[str, Any]] = []
         self._answered: set[Answered] = set()
+        self.acted = False
+        """Whether the agent has called or said anything."""
 
     @property
     def next_seq(self) -> int:
@@ -208,6 +210,7 @@ class Recorder:
         """Record a call with its answer; `state` is the state after it, when it changed. `by_user`
         says that the call is the simulated user's."""
         if not by_user:
+            self.acted = True
             self._note_unredacted(arguments, "")
         event: dict[str, Any] = {"tool": tool, "arguments": arguments, "status": status}
         event["observation"] = observation
@@ -220,6 +223,7 @@ class Recorder:
             raise CandidateFault(f"its record is larger than {MAX_RECORD // _MIB} MiB")
 
     def message(self, text: str) -> None:
+        self.acted = True
         self._note_unredacted(text, "message")
         if not self._add("message", {"message": text}, None, {"actor": "agent"}):
             raise CandidateFault(f"its record is larger than {MAX_RECORD // _MIB} MiB")

@@ -14,6 +14,8 @@ from reviewer.running.model import (
     Approval,
     ApprovalRequest,
     Approver,
+    CutOff,
+    Faulted,
     FinishedAttempt,
     LostAttempt,
     PersonTurn,
@@ -33,12 +35,16 @@ GRACE = 3.0
 async def outcome_of(
     task: Task, attempt: Attempt, approver: Approver | None
 ) -> FinishedAttempt | LostAttempt | Unrunnable:
-    """Return the outcome of one attempt. An internal error loses it; the text of such an error
-    quotes no value, which may be a candidate's."""
+    """Return the outcome of one attempt. An internal error loses it, unless its agent had acted;
+    the text of such an error quotes no value, which may be a candidate's."""
     try:
         return await attempt(task, approver)
     except Unrunnable as error:
-        return error
+        return error if error.attempt is None else error.attempt._replace(stops=str(error))
+    except CutOff as error:
+        return error.attempt._replace(cut=True)
+    except Faulted as error:
+        return error.attempt
     except Exception as error:
         return LostAttempt(task, f"the runner failed ({type(error).__name__})")
 

@@ -1,5 +1,6 @@
 """Runs through the desk: what is made, what is told, and what becomes of it in the store."""
 
+import asyncio
 import contextlib
 import json
 import sqlite3
@@ -30,7 +31,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.runs.api import RunView
 from reviewer.desk.runs.start import RunWriter
 from reviewer.running.attempt import run_attempt
-from reviewer.running.model import Approver, FinishedAttempt, Task, Unrunnable
+from reviewer.running.model import Approver, CutOff, FinishedAttempt, Task, Unrunnable
 from reviewer.suite.gates import ALWAYS
 
 
@@ -212,6 +213,29 @@ def test_an_abandoned_run_keeps_what_was_finished(door: Door) -> None:
         assert len(held.killed) >= 1
         assert len(view.pending) == 7
     assert len(slots(door)) == 2
+    door.healthy()
+
+
+def test_an_abandoned_run_keeps_what_is_critical(door: Door) -> None:
+    """Else whoever sees a forbidden call in time is rid of it with Ctrl-C and --resume."""
+    begun = []
+
+    async def attempt(task: Task, approver: Approver | None) -> FinishedAttempt:
+        done = await run_attempt(task, approver)
+        begun.append(task.slot)
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            raise CutOff(done) from None
+        return done
+
+    with runs(door, attempt) as all_runs:
+        handle = all_runs.start(order(V7, jobs=9))
+        until(lambda: len(begun) == 9)
+        handle.abandon()
+        assert ended(handle).state == "stopped"
+    assert slots(door, V7) == [("attack-014", 1)]
+    assert made(door, order(V7, resume=True)).done == 8
     door.healthy()
 
 

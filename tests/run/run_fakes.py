@@ -11,6 +11,7 @@ from doors import SHIPPED, SUITE, V8
 from reviewer.running.model import (
     ApprovalRequest,
     Approver,
+    CutOff,
     FinishedAttempt,
     Slot,
     Task,
@@ -92,6 +93,29 @@ async def unrunnable(of: Task, approver: Approver | None) -> FinishedAttempt:
     if of.slot.attempt == 2:
         raise Unrunnable("no key: set OPENAI_API_KEY")
     return await at_once(of, approver)
+
+
+async def acting_for_ever(of: Task, approver: Approver | None) -> FinishedAttempt:
+    """Has acted, and goes on until it is cancelled."""
+    try:
+        await asyncio.sleep(3600)
+    except asyncio.CancelledError:
+        raise CutOff(record(of)) from None
+    return record(of)
+
+
+async def seen_acting_for_ever(of: Task, approver: Approver | None) -> FinishedAttempt:
+    with open(os.path.join(of.folder, f"acting-{of.slot.attempt}"), "w"):
+        return await acting_for_ever(of, approver)
+
+
+async def denied_after_acting(of: Task, approver: Approver | None) -> FinishedAttempt:
+    """Attempt 2 is denied access after it has acted, beside another that has acted."""
+    if of.slot.attempt == 1:
+        return await acting_for_ever(of, approver)
+    denied = Unrunnable("it denied access (401)")
+    denied.attempt = record(of)
+    raise denied
 
 
 async def faulty(of: Task, approver: Approver | None) -> FinishedAttempt:

@@ -37,6 +37,9 @@ from reviewer.running.model import (
     Brief,
     Call,
     CandidateFault,
+    CutOff,
+    Faulted,
+    FinishedAttempt,
     Infrastructure,
     Turn,
     Unrunnable,
@@ -118,6 +121,7 @@ class Stuck(Puppet):
     """Looks once, then thinks for ever."""
 
     async def proceed(self, observations: Any) -> Turn:
+        self.told += observations
         await asyncio.sleep(3600)
         raise AssertionError
 
@@ -286,8 +290,8 @@ def test_whatever_happens_candidate_and_world_are_destroyed(
     for end in (said(), CandidateFault("x"), Infrastructure("x")):
         stage.play(episode(), LOOK, end)
         assert stage.puppet.closed == 1
-    for error in (Unrunnable("x"), KeyError("a bug")):
-        with pytest.raises(type(error)):
+    for error, raised in ((Unrunnable("x"), Unrunnable), (KeyError("a bug"), Faulted)):
+        with pytest.raises(raised):
             stage.play(episode(), LOOK, error)
         assert stage.puppet.closed == 1
     assert len(closed) == 5
@@ -309,6 +313,51 @@ def test_an_attempt_that_is_abandoned_is_destroyed_too(
 
     asyncio.run(abandon())
     assert stuck.closed == 1
+
+
+def test_what_was_done_before_a_candidate_ended_its_run_is_recorded(stage: Stage) -> None:
+    of = episode(contract={"forbidden": ["write"]})
+    with pytest.raises(Unrunnable, match="denied access") as told:
+        stage.finish(of, Turn((call("write"),)), Unrunnable("it denied access (401)"))
+    assert told.value.attempt is not None
+    record = believed(told.value.attempt)
+    assert record["termination"] == "infrastructure_error"
+    assert statuses(record) == [("write", "denied")]
+    assert record["events"][-1]["message"] == "it denied access (401)"
+    assert verdict(of, record).critical
+    with pytest.raises(Unrunnable) as told:
+        stage.finish(of, Unrunnable("it denied access (401)"))
+    assert told.value.attempt is None  # nothing was attempted
+
+
+def test_what_was_done_before_an_attempt_was_abandoned_is_recorded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    of, stuck = episode(contract={"forbidden": ["write"]}), Stuck([Turn((call("write"),))])
+
+    async def abandon() -> FinishedAttempt:
+        monkeypatch.setattr(attempts, "adapter_for", lambda task: stuck)
+        running = asyncio.create_task(run_attempt(task(of)))
+        while not stuck.told:
+            await asyncio.sleep(0)
+        running.cancel()
+        with pytest.raises(CutOff) as told:
+            await running
+        return told.value.attempt
+
+    record = believed(asyncio.run(abandon()))
+    assert record["termination"] == "infrastructure_error"
+    assert (stuck.closed, verdict(of, record).critical) == (1, True)
+
+
+def test_an_error_of_ours_takes_nothing_away(stage: Stage) -> None:
+    of = episode(contract={"forbidden": ["write"]})
+    with pytest.raises(Faulted) as told:
+        stage.finish(of, Turn((call("write"),)), KeyError("a value"))
+    assert verdict(of, believed(told.value.attempt)).critical
+    assert b"a value" not in told.value.attempt.raw
+    with pytest.raises(KeyError):
+        stage.finish(of, KeyError("a value"))
 
 
 def test_of_a_lost_attempt_nothing_is_known() -> None:

@@ -189,7 +189,37 @@ async def test_a_candidate_that_cannot_run_ends_the_run_and_what_was_told_stands
             Control(),
             heard.events,
         )
-    assert heard.ended == [1]
+    assert heard.ended[:1] == [1]
+    assert 2 not in heard.ended
+
+
+async def test_a_candidate_that_ends_its_run_leaves_what_its_attempts_had_done() -> None:
+    """An endpoint that denies access after a bad call would else be rid of it, and of whatever else
+    is under way."""
+    heard = Heard()
+    with pytest.raises(Unrunnable, match="denied access"):
+        await carry_out(
+            tasks(9),
+            LocalExecutor(2, attempt=run_fakes.denied_after_acting),
+            Control(),
+            heard.events,
+        )
+    assert {1, 2} <= set(heard.ended)
+    assert not any(finished.cut for finished in heard.finished)
+
+
+async def test_of_an_abandoned_run_what_had_acted_is_told_and_marked() -> None:
+    heard, control = Heard(), Control()
+    run = asyncio.create_task(
+        carry_out(
+            tasks(3), LocalExecutor(2, attempt=run_fakes.acting_for_ever), control, heard.events
+        )
+    )
+    await until(lambda: heard.started == [1, 2])
+    await quiet()
+    control.abandon()
+    await run
+    assert sorted((one.slot.attempt, one.cut) for one in heard.finished) == [(1, True), (2, True)]
 
 
 async def test_a_fault_of_ours_names_no_value_and_is_tried_again() -> None:
@@ -229,6 +259,9 @@ class Losing:
 
     async def close(self, abandon: bool = False) -> None:
         self.closed.append(abandon)
+
+    def left(self) -> list[FinishedAttempt]:
+        return []
 
 
 async def test_a_lost_attempt_is_run_again_three_times_at_most() -> None:

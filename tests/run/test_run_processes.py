@@ -76,6 +76,20 @@ async def test_an_abandoned_worker_lets_its_environments_go(tmp_path: Path) -> N
     assert heard.ended == []
 
 
+async def test_what_had_acted_in_an_abandoned_worker_is_told(tmp_path: Path) -> None:
+    heard, control = Heard(), Control()
+    executor = ProcessExecutor(1, 2, attempt=run_fakes.seen_acting_for_ever)
+    run = asyncio.create_task(
+        carry_out(tasks(2, folder=str(tmp_path)), executor, control, heard.events)
+    )
+    async with asyncio.timeout(60):
+        while len(list(tmp_path.glob("acting-*"))) < 2:
+            await asyncio.sleep(0.02)
+        control.abandon()
+        await run
+    assert sorted((one.slot.attempt, one.cut) for one in heard.finished) == [(1, True), (2, True)]
+
+
 async def test_a_worker_asks_its_parent(tmp_path: Path) -> None:
     class Person:
         async def ask(self, request: ApprovalRequest) -> Approval:

@@ -210,6 +210,7 @@ class RunWriter:
     def write(self, finished: Sequence[FinishedAttempt]) -> WriteResult:
         """Judge and store these records, as one durable transaction. Raises StoreError."""
         first = self._batcher.tally.records + 1
+        finished = [one for one in finished if not one.cut or self._critical(one)]
         pieces = [Piece(n, one.raw, "", 0) for n, one in enumerate(finished, first)]
         group = self._judge.group(pieces, first)
         ran = {n: one.ran for n, one in enumerate(finished, first) if one.ran}
@@ -222,6 +223,12 @@ class RunWriter:
         raw = {piece.number: piece.raw for piece in pieces}
         stored = [one for one in made if one.trace.pack is not None or one.trace.chunks]
         return WriteResult(made, [raw[one.number] for one in stored], list(refused.values()))
+
+    def _critical(self, cut: FinishedAttempt) -> bool:
+        """Return whether an attempt that a person ended with its run had failed critically by
+        then: that is kept, and any other is made again."""
+        judged = self._judge.group([Piece(1, cut.raw, "", 0)], 1).judged
+        return any(record.trace.critical for record in judged)
 
     def _refused(self, first: int, count: int) -> dict[int, str]:
         found = reasons_of_source(self._connection, self._source, first, count)
