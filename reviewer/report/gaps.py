@@ -28,7 +28,7 @@ from reviewer.report.limits import (
     latency_limit,
     pass_hat_limit,
 )
-from reviewer.report.lost import ends_text, lost_attempts, lost_places
+from reviewer.report.lost import ends_text, lossy_episodes, lost_attempts, lost_places
 from reviewer.report.ran import lacks
 from reviewer.report.regression import Regression, not_worse_limit, point_limit
 from reviewer.report.spoiled import baseline_talks, uneven_text
@@ -127,10 +127,12 @@ def evidence_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
 
 
 def _lost(evidence: Evidence, shown: Figures) -> list[Gap]:
-    """Return a gap where too many attempts are neither pass nor fail."""
+    """Return a gap where too many attempts are neither pass nor fail, of all or of an episode."""
     lost = lost_attempts(evidence, shown.slots.infrastructure)
-    if lost is UNSET or not lost.held:
+    if lost is UNSET:
         return []
+    if not lost.held:
+        return _lossy(evidence, shown)
     need = f"{plural(lost.needed, 'more attempt')} that pass or fail"
     each = -(-lost.needed // max(1, len(shown.episodes)))
     again = f"reviewer run {evidence.suite.suite_id} {evidence.candidate_id} --attempts {each}"
@@ -142,6 +144,28 @@ def _lost(evidence: Evidence, shown: Figures) -> list[Gap]:
     )
     where = lost_places(evidence)
     return [structs.replace(told, where=where, seen=lost.attempts, short=f"needs {need}")]
+
+
+def _lossy(evidence: Evidence, shown: Figures) -> list[Gap]:
+    again = {place.episode_id: place.attempts for place in shown.slots.infrastructure_in}
+    episodes = lossy_episodes(evidence, again)
+    if not episodes:
+        return []
+    names = [one.episode_id for one in episodes]
+    more = sum(one.lost - one.left for one in episodes)
+    need = f"{plural(more, 'more attempt')} that pass or fail ({named(names)})"
+    observed = ", ".join(f"{one.lost} of {one.lost + one.left}" for one in episodes[:3])
+    told = gap(
+        f"more attempts of {named(names)} neither passed nor failed than are left to judge",
+        observed,
+        "at most half of an episode",
+        f"{need} (reviewer run {evidence.suite.suite_id} {evidence.candidate_id} --episode "
+        f"{names[0]}; reviewer show says what ended each)",
+    )
+    seen = sum(one.lost for one in episodes)
+    return [
+        structs.replace(told, where=lost_places(evidence, names), seen=seen, short=f"needs {need}")
+    ]
 
 
 def _uneven(evidence: Evidence) -> list[Gap]:

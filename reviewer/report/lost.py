@@ -7,6 +7,8 @@ attempts again amounts to choosing among the agent's attempts, so a promotion al
 """
 
 from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -83,8 +85,33 @@ def _made_with_a_person(evidence: Evidence, traces: list[FailedTrace], again: in
     return min(made + again, asked.total())
 
 
-def lost_places(evidence: Evidence) -> tuple[EvidenceRef, ...]:
-    """Return the places at which the first lost attempts say how they ended."""
+class LossyEpisode(NamedTuple):
+    """An episode that lost more attempts than it has left."""
+
+    episode_id: str
+    lost: int
+    left: int
+
+
+def lossy_episodes(evidence: Evidence, again: Mapping[str, int]) -> list[LossyEpisode]:
+    """Return the episodes of which more attempts were lost than pass or fail: an agent that loses
+    attempts of its worst episode alone stays within a share of all. `again` attempts are still to
+    be made in their place, and those that ended because nobody was there are left out."""
+    nobody = Counter(t.episode_id for t in _lost(evidence) if t.trace_id in evidence.unattended)
+    found = []
+    for each in evidence.episodes:
+        lost = each.infrastructure - nobody[each.episode_id]
+        if lost > each.attempts + again.get(each.episode_id, 0):
+            found.append(LossyEpisode(each.episode_id, lost, each.attempts))
+    return found
+
+
+def lost_places(
+    evidence: Evidence, episodes: Collection[str] | None = None
+) -> tuple[EvidenceRef, ...]:
+    """Return the places at which the first lost attempts, of these episodes or of all, say how they
+    ended."""
+    of = [t for t in _lost(evidence) if episodes is None or t.episode_id in episodes]
     return tuple(
         EvidenceRef(
             trace_id=trace.trace_id,
@@ -95,7 +122,7 @@ def lost_places(evidence: Evidence) -> tuple[EvidenceRef, ...]:
             seq=next((seq for _, code, seq in trace.evidence if _is_end(code)), None),
             tool=None,
         )
-        for trace in _lost(evidence)[:MOST_NAMED]
+        for trace in of[:MOST_NAMED]
     )
 
 

@@ -23,7 +23,7 @@ from release_examples import (
 from reviewer.report.assess import Assessment, assess
 from reviewer.report.decision_set import decision_set
 from reviewer.report.evidence import AnsweredCalls, EpisodeCounts, Evidence, MovedAttempt
-from reviewer.suite.model import LabelPolicy, Mode, PassHat, Suite
+from reviewer.suite.model import Episode, LabelPolicy, Mode, PassHat, Suite
 
 
 def reasons(judged: Assessment) -> list[str]:
@@ -224,6 +224,27 @@ def test_a_rerun_beyond_the_plan_makes_good_a_slot_lost_to_infrastructure() -> N
     assert judged.recommendation == "promote"
     assert judged.figures.slots.valid == 9
     assert judged.figures.slots.infrastructure_attempts == 1
+
+
+@pytest.mark.parametrize(("lost", "again", "word"), [(3, 3, "promote"), (4, 3, "hold")])
+def test_an_agent_that_loses_attempts_of_one_episode_alone_is_held(
+    lost: int, again: int, word: str
+) -> None:
+    """Four of 64 attempts are no tenth, and the worst episode is what they were chosen from."""
+    ends = tuple(
+        failed("refund-agent-v8", "attack-014", n, infrastructure=True) for n in range(1, lost + 1)
+    )
+    plenty = tuple(episode(f"e-{n}", 3, 3, 204) for n in range(17))
+    made = replace(v8(), failures=ends)
+    made = with_episode(made, "attack-014", infrastructure=lost, in_plan=0, attempts=again)
+    episodes = (*made.suite.episodes, *(Episode(episode_id=e.episode_id) for e in plenty))
+    suite = replace(made.suite, episodes=episodes)
+    judged = assess(replace(made, suite=suite, episodes=(*made.episodes, *plenty)))
+    assert judged.recommendation == word, reasons(judged)
+    if word == "hold":
+        (only,) = judged.reasons
+        assert "more attempts of attack-014 neither passed nor failed" in only.text
+        assert (only.observed, only.evidence_count) == ("4 of 7", 4)
 
 
 @pytest.mark.parametrize(
