@@ -1,6 +1,7 @@
 """The start of a file, which is all that a reader may look at to claim it: bounded, whatever the
 file is."""
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.walking import EACH, walk
 
 SHOWN = 256 * 1024
+TAIL = 4096
 MOST_LINES = 50
 _STRING = rb'"(?:[^"\\]++|\\.)*+"'
 _TO_BRACKET = re.compile(rb'(?:[^"{}\[\]]++|' + _STRING + rb")*+[{}\[\]]", re.DOTALL).match
@@ -61,6 +63,20 @@ class Head:
         """The first value, closed where the start ends; None when it is not JSON."""
         self._size = whole_extent(self.text)
         return first_value(self.text, self._size)
+
+    @property
+    def open_at_end(self) -> bool:
+        """Return whether the file ends inside its first value: it was cut off. Of a larger file,
+        only its last byte says so."""
+        if self.value is None and self.text[:1] not in (b"{", b"["):
+            return False
+        if self.whole or self._size:
+            return not self._size and extent(self.text) == 0
+        if self.kind != "plain":
+            return False
+        with self.path.open("rb") as handle:
+            handle.seek(-min(TAIL, len(self.start)), os.SEEK_END)
+            return handle.read().rstrip(_BLANK)[-1:] not in (b"}", b"]")
 
     @property
     def document(self) -> dict[str, Any] | None:

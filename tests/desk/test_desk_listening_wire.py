@@ -328,3 +328,26 @@ def test_the_answer_to_protobuf_is_protobuf(asked: Asked) -> None:
     status, body, _ = asked.post(bad.SerializeToString(), Content_Type=PROTOBUF)
     answer = trace_pb2.ExportTraceServiceResponse.FromString(body)
     assert (status, answer.partial_success.rejected_spans) == (200, 1)
+
+
+def test_spans_under_the_names_of_older_writers_are_taken() -> None:
+    span = b'{"name":"x"}'
+    for scopes, scope in (
+        ("instrumentationLibrarySpans", "instrumentationLibrary"),
+        ("scope_spans", "scope"),
+    ):
+        held = {scopes: [{scope: {"name": "l"}, "spans": [{"name": "x"}]}]}
+        body = compact({"resourceSpans": [held]})
+        (one,) = emitted(body, JSON)
+        assert (one.raw, one.scope) == (span, b'{"name":"l"}')
+
+
+def test_spans_under_the_number_of_older_writers_are_taken() -> None:
+    scoped = b"\x12\x03\x2a\x01x"  # spans: a span with a name
+    group = b"\xc2\x3e" + bytes([len(scoped)]) + scoped  # field 1000
+    body = b"\x0a" + bytes([len(group)]) + group
+    (one,) = emitted(body, PROTOBUF)
+    assert json.loads(one.raw) == {"name": "x"}
+    damaged = b"\x0a\x05\xc2\x3e\x02\x12\x09"
+    with pytest.raises(RefusedRequest):
+        emitted(damaged, PROTOBUF)

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from doors import Door
 
+from reviewer.importing.pipeline.units import find_units
+
 DATA = Path(__file__).resolve().parents[1] / "data"
 GAIA = {"task_id": "x", "Question": "Q?", "Level": 1, "Final answer": "hidden", "file_name": ""}
 TASK = json.loads((DATA / "webarena/config_files/1.json").read_bytes())
@@ -46,3 +48,22 @@ def test_below_a_folder_they_are_passed_over_and_counted(door: Door) -> None:
     told = door.run("import", DATA / "osworld")
     assert told.code == 0, told
     assert "3 other files below these folders are not traces" in told.err
+
+
+@pytest.mark.parametrize(("left", "named"), [
+    ('{"id": "run-1", "steps": [{"act": {"x": 1}', True),
+    ('{"id": "run-1", "steps": [' + '{"act": "wait"},' * 20_000, True),
+    ("[", True),
+    ('{"name": "settings", "at": {"x": 1}}', False),
+    ('{"level": "info"}\n{"level": "in', False),
+])  # fmt: skip
+def test_below_a_folder_a_file_that_was_cut_off_is_named(
+    left: str, named: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "cut.json").write_text(left)
+    (tmp_path / "run.json").write_bytes((DATA / "goose/run.json").read_bytes())
+    found = find_units([tmp_path])
+    refused = {unit.path.name: unit.problem for unit in found.units if unit.problem}
+    assert list(refused) == (["cut.json"] if named else [])
+    assert all(why.startswith("cut off: ") for why in refused.values())
+    assert found.passed == (0 if named else 1)

@@ -47,6 +47,10 @@ STDIN = "(standard input)"
 _NOTHING = (
     "no trace in it: no reader takes any of its {} files; docs/formats.md says which are read"
 )
+_CUT = (
+    "cut off: it ends inside its first JSON value, and no reader takes what is left; copy or "
+    "export it again"
+)
 _NOT_OURS = (
     "no reader takes it, and it holds no trace record: no episode_id, candidate_id or final_state; "
     "`reviewer formats` lists what is read"
@@ -191,6 +195,8 @@ def _reader(head: Head, wanted: str, inside: bool) -> Reader | None:
         raise Unreadable(reason)
     if _like_ours(head):
         return native_reader()
+    if head.path.suffix.lower() in _TEXTS and head.open_at_end:
+        raise Unreadable(_CUT)
     if inside and head.value is not None:
         return None
     if inside and head.path.suffix.lower() not in _TEXTS:

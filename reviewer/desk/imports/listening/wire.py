@@ -77,12 +77,19 @@ def emitted(body: bytes, kind: Kind) -> list[Emitted]:
 
 # Protobuf -----------------------------------------------------------------------------------------
 
+_OLD_SCOPES = 1000
+"""The number of `instrumentation_library_spans`, which OTLP had before 0.15: the same as
+`scope_spans` under another name."""
+
 
 def _of_protobuf(body: bytes) -> Iterator[Emitted]:
-    _few(_count(memoryview(body), (1, 2, 2)))
+    for scopes in (2, _OLD_SCOPES):
+        _few(_count(memoryview(body), (1, scopes, 2)))
     from google.protobuf.json_format import MessageToDict
     from google.protobuf.message import DecodeError
+    from google.protobuf.unknown_fields import UnknownFieldSet
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+    from opentelemetry.proto.trace.v1.trace_pb2 import ScopeSpans
 
     request = ExportTraceServiceRequest()
     try:
@@ -94,9 +101,17 @@ def _of_protobuf(body: bytes) -> Iterator[Emitted]:
         found: dict[str, Any] = MessageToDict(message, use_integers_for_enums=True)
         return found
 
+    def named_as_before(group: Any) -> Iterator[Any]:
+        for field in UnknownFieldSet(group):
+            if field.field_number == _OLD_SCOPES:
+                try:
+                    yield ScopeSpans.FromString(field.data)
+                except (DecodeError, RecursionError, TypeError):
+                    raise RefusedRequest(400, "instrumentation_library_spans are damaged") from None
+
     for group in request.resource_spans:
         resource = _line(plain(group.resource))
-        for scoped in group.scope_spans:
+        for scoped in (*group.scope_spans, *named_as_before(group)):
             scope = _line(plain(scoped.scope))
             for span in scoped.spans:
                 yield Emitted(_line(_with_hex(plain(span))), resource, scope)
@@ -156,14 +171,24 @@ def _line(value: dict[str, Any]) -> bytes:
 # JSON ---------------------------------------------------------------------------------------------
 
 
-class _Scoped(msgspec.Struct):
+class _Scoped(msgspec.Struct, rename="camel"):
     scope: msgspec.Raw = msgspec.Raw(EMPTY)
+    instrumentation_library: msgspec.Raw = msgspec.Raw(EMPTY)
     spans: list[msgspec.Raw] = []
 
 
 class _Group(msgspec.Struct, rename="camel"):
     resource: msgspec.Raw = msgspec.Raw(EMPTY)
     scope_spans: list[_Scoped] = []
+    instrumentation_library_spans: list[_Scoped] = []
+    """The name of `scope_spans` before OTLP 0.15."""
+    named_as_defined: list[_Scoped] = msgspec.field(default_factory=list, name="scope_spans")
+
+    def scoped(self) -> Iterator[_Scoped]:
+        """Yield its spans by scope, whatever name the writer gave them."""
+        yield from self.scope_spans
+        yield from self.instrumentation_library_spans
+        yield from self.named_as_defined
 
 
 class _Request(msgspec.Struct, rename="camel"):
@@ -179,15 +204,18 @@ def _of_json(body: bytes) -> Iterator[Emitted]:
         request = msgspec.json.decode(body, type=_Request)
     except (msgspec.DecodeError, RecursionError):
         raise RefusedRequest(400, "the body is not an export request in OTLP's JSON") from None
-    if request.resource_spans is None:
+    groups = request.resource_spans
+    if groups is None:
         if body.strip() != EMPTY:
             raise RefusedRequest(400, "the body has no resourceSpans")
         return
-    _few(sum(1 + len(each.spans) for group in request.resource_spans for each in group.scope_spans))
-    for group in request.resource_spans:
+    _few(sum(1 + len(each.spans) for group in groups for each in group.scoped()))
+    for group in groups:
         resource = _one_line(group.resource)  # shared by its spans: it may be large, and they many
-        for scoped in group.scope_spans:
+        for scoped in group.scoped():
             scope = _one_line(scoped.scope)
+            if scope == EMPTY:
+                scope = _one_line(scoped.instrumentation_library)
             for span in scoped.spans:
                 yield Emitted(_one_line(span), resource, scope)
 
