@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from reviewer.importing.draft import Draft, elapsed_ms
+from reviewer.importing.draft import CUT, Draft, elapsed_ms
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import Format, mapping, objects, sequence, text
 from reviewer.importing.formats.chat import ENDS, episode_of
@@ -30,7 +30,8 @@ _CAMEL = {
     "functionCall", "function_response": "functionResponse", "app_name": "appName", "user_id":
     "userId", "invocation_id": "invocationId", "original_function_call": "originalFunctionCall",
     "requested_tool_confirmations": "requestedToolConfirmations", "rewind_before_invocation_id":
-    "rewindBeforeInvocationId",
+    "rewindBeforeInvocationId", "long_running_tool_ids": "longRunningToolIds",
+    "skip_summarization": "skipSummarization", "end_of_agent": "endOfAgent", "escalate": "escalate",
 }  # fmt: skip
 
 
@@ -85,6 +86,8 @@ def session(source: Source, number: int, value: Any, name: str = GoogleAdkReader
     account.tell(value, draft)
     if len(objects(events)) < len(events) or not events:
         draft.unread("events")
+    if told.is_open():
+        draft.unread(f"end of the session{CUT}")
     spoken = [one for one in told.events if _of(one, "usage_metadata")]
     stamps = [one["timestamp"] for one in told.events if "timestamp" in one]
     took = elapsed_ms(stamps[0], stamps[-1]) if stamps else None
@@ -116,6 +119,10 @@ class _Events:
         self._last = _last_answers(self.events)
         self._wanted: dict[str, str] = {}
         """Calls that a person was asked about, by the id of the question."""
+        self._asked: set[str] = set()
+        """Those of them that are not answered."""
+        self._cut = False
+        """Whether a streamed answer was never finished."""
 
     def write(self) -> None:
         streamed: set[tuple[str, str]] = set()
@@ -130,6 +137,7 @@ class _Events:
             self._one(place, event, author)
         if streamed:
             self.draft.note(CUT_STREAM)
+        self._cut = bool(streamed)
         self.transcript.finish()
 
     def _one(self, place: int, event: dict[str, Any], author: str) -> None:
@@ -171,6 +179,7 @@ class _Events:
             if not isinstance(asked, dict):
                 return False
             self._wanted[text(call.get("id"))] = text(asked.get("id"))
+            self._asked.add(text(call.get("id")))
             account.whole(part)
             self._approve({"decision": "pending", "tool": asked.get("name")}, asked.get("id"))
             return True
@@ -181,6 +190,7 @@ class _Events:
             account.whole(part)
             agreed = mapping(answer.get("response")).get("confirmed") is True
             said = {"decision": "approve", "approver": CLIENT} if agreed else {"decision": "reject"}
+            self._asked.discard(own)
             self._approve(said, self._wanted[own])
             return True
         if not own or self._last.get(own) == place:
@@ -197,6 +207,28 @@ class _Events:
         self.draft.approval(said, call)
         self.transcript = Transcript(self.draft, account, as_text=False)
 
+    def is_open(self) -> bool:
+        """Return whether the session ends with something that an agent was to answer, and nothing
+        says why it did not: it was cut off, failed, or goes on."""
+        said = [
+            one for one in self.events
+            if one.get("partial") is not True and (one.get("content") or _of(one, "error_code"))
+        ]  # fmt: skip
+        if self._cut or not said or self._asked:
+            return self._cut
+        last = said[-1]
+        if _of(last, "error_code"):
+            return False
+        parts = objects(mapping(last.get("content")).get("parts"))
+        runs_on = set(map(str, sequence(_of(last, "long_running_tool_ids"))))
+        calls = [call for one in parts if isinstance(call := _of(one, "function_call"), dict)]
+        if calls:
+            return any(str(call.get("id")) not in runs_on for call in calls)
+        if any(_of(one, "function_response") for one in parts):
+            actions = last.get("actions")
+            return not any(_of(actions, name) is True for name in _LAST)
+        return last.get("author") == "user"
+
     def ending(self) -> str | None:
         """Return how the session ended, as far as its last event says."""
         last = self.events[-1] if self.events else {}
@@ -207,6 +239,8 @@ class _Events:
         return ENDS.get(text(_of(last, "finish_reason")))
 
 
+_LAST = ("skip_summarization", "escalate", "end_of_agent")
+"""What an event does after which no agent has to speak."""
 _READ = frozenset(
     (
         *("id", "author", "content", "timestamp", "invocationId", "invocation_id", "partial"),

@@ -151,6 +151,17 @@ def test_a_row_that_is_no_json_leaves_its_session_not_measured(tmp_path: Path) -
         assert [one.get("unread") is not None for one in found].count(True) == 1
 
 
+def test_a_session_of_the_agents_sdk_that_ends_unanswered_is_not_measured(tmp_path: Path) -> None:
+    """What a turn that failed did last is not in its session."""
+    name = "openai-agents.db"
+    last = "DELETE FROM agent_messages WHERE id = (SELECT max(id) FROM agent_messages)"
+    found = records(name, changed(copied(name, tmp_path), last))
+    assert [[one["path"] for one in session.get("unread", ())] for session in found] == [
+        [],
+        ["end of the conversation (cut off)"],
+    ]
+
+
 def test_sessions_that_name_each_other_are_told_once(tmp_path: Path) -> None:
     path = copied("opencode.db", tmp_path)
     whole = records("opencode.db")

@@ -153,11 +153,31 @@ def test_adk_a_confirmation_is_an_approval_and_no_call(tmp_path: Path) -> None:
     more = [
         event("user", answer("adk_request_confirmation", "q1", confirmed=True)),
         event("desk", answer("refund_lamp", "c1", result="refunded")),
+        event("desk", {"text": "Done."}),
     ]
     record = the(ADK, written(tmp_path, session(*begin, *more)))
     assert decisions(record) == ["pending", "approve"]
     assert used(record) == [("refund_lamp", None)]
     assert "unread" not in record
+
+
+@pytest.mark.parametrize(("last", "open_"), [
+    (event("user", {"text": "And the other?"}), True),
+    (event("desk", call("look", "c1", sku="L-7")), True),
+    (event("desk", call("look", "c1", sku="L-7"), longRunningToolIds=["c1"]), False),
+    (event("desk", answer("look", "c1", ok=1)), True),
+    (event("desk", answer("look", "c1", ok=1), actions={"skipSummarization": True}), False),
+    (event("desk", answer("look", "c1", ok=1), actions={"escalate": True}), False),
+    (event("desk", {"text": "L-7 is"}, partial=True), True),
+])  # fmt: skip
+def test_adk_a_session_that_ends_unanswered_is_not_measured(
+    last: dict[str, Any], open_: bool, tmp_path: Path
+) -> None:
+    """As google-adk left sessions whose model failed, or that go on."""
+    begin = [event("user", {"text": "Hi"}), event("desk", {"text": "Hello"})]
+    record = the(ADK, written(tmp_path, session(*begin, last)))
+    ends = [one["path"] for one in record.get("unread", ())]
+    assert ("end of the session (cut off)" in ends) is open_
 
 
 def test_adk_errors_are_errors(tmp_path: Path) -> None:

@@ -194,6 +194,53 @@ def test_a_hand_over_that_a_model_called_is_one_call_and_tokens_add_up(door: Doo
     assert "unread:" not in told
 
 
+def test_a_call_that_waited_for_a_person_is_not_one_that_ran(door: Door) -> None:
+    """As openai-agents 0.24 traced it: a call that was refused has the span of one that ran."""
+    asked = [
+        {"type": "function_call", "name": "refund", "call_id": f"c{lamp}", "arguments": given(lamp)}
+        for lamp in (1, 2)
+    ]
+    spans = [
+        {"object": "trace", "id": "trace_1", "workflow_name": "lamps"},
+        sdk_span(1, "generation", input=[{"role": "user", "content": "Refund"}], output=asked),
+        sdk_span(2, "function", name="refund", input=given(1), output=None),
+        sdk_span(3, "function", name="refund", input=given(2), output=None),
+    ]
+    assert door.take("waits.jsonl", spans).code == 0
+    assert kinds(door)["tool_result"] == 0
+    assert "unread:record.span_data.output" in shown(door)
+    spans += [
+        sdk_span(4, "function", name="refund", input=given(1), output="refunded"),
+        sdk_span(5, "generation", input=[], output=[{"role": "assistant", "content": "Done."}]),
+    ]
+    assert (
+        door.take("decided.jsonl", [{**one, **TRACE_2[one["object"]]} for one in spans]).code == 0
+    )
+    assert door.rows("SELECT status FROM events WHERE kind = 'tool_result'") == [("ok",)]
+    assert "unread:record.span_data.output" in shown(door)
+
+
+TRACE_2 = {"trace": {"id": "trace_2"}, "trace.span": {"trace_id": "trace_2"}}
+
+
+def given(lamp: int) -> str:
+    return json.dumps({"lamp": str(lamp)})
+
+
+def shown(door: Door) -> str:
+    return door.ok("show", door.rows("SELECT trace_id FROM traces ORDER BY rowid DESC")[0][0]).out
+
+
+def test_a_tool_that_returned_nothing_ran(door: Door) -> None:
+    spans = [
+        {"object": "trace", "id": "trace_1", "workflow_name": "lamps"},
+        sdk_span(1, "function", name="close", input="{}", output=None),
+        sdk_span(2, "generation", input=[], output=[{"role": "assistant", "content": "Done."}]),
+    ]
+    assert door.take("none.jsonl", spans).code == 0
+    assert door.rows("SELECT status FROM events WHERE kind = 'tool_result'") == [("ok",)]
+
+
 @pytest.mark.parametrize("cut", [3, 50, 500, 2000])
 @pytest.mark.parametrize("path", [*sorted(RESPONSES.glob("*.json")), INGEST], ids=lambda p: p.stem)
 def test_a_cut_file_costs_what_was_cut(door: Door, path: Path, cut: int) -> None:

@@ -174,10 +174,16 @@ def _added(history: list[Any], given: list[Any], chained: bool) -> list[Any]:
 
 
 def conversation(
-    source: Source, number: int, pairs: list[dict[str, Any]], lost: list[str], name: str
+    source: Source,
+    number: int,
+    pairs: list[dict[str, Any]],
+    lost: list[str],
+    name: str,
+    unanswered: bool = False,
 ) -> Foreign | Broken:
     """Return the attempt of requests with their responses, one after another. `lost` are places
-    that could not be read, `name` is the format's."""
+    that could not be read, `name` is the format's. `unanswered` says that what the run did last is
+    not in them."""
 
     def make() -> Foreign:
         draft = Draft(name)
@@ -218,6 +224,8 @@ def conversation(
         ]
         transcript.account.tell(told, draft, "record")
         tell_lost(draft, lost)
+        if unanswered:
+            draft.unread(f"end of the conversation{CUT}")
         return _finished(source, number, pairs, draft)
 
     return source.attempt(make, f"conversation {number}")
@@ -443,6 +451,21 @@ class _Trace:
             if _unrun(span) and any(map(partial(_again, span), functions[place + 1 :]))
         }  # fmt: skip
         """Function spans of calls that waited for a person: they run in a later span."""
+        last = max(
+            (
+                str(one.get("started_at"))
+                for one in spans
+                if _kind(one) in ("generation", "response")
+            ),
+            default="",
+        )
+        self.unknown = {
+            str(span["id"]) for span in functions
+            if _unrun(span) and str(span["id"]) not in self.stopped
+            and (self.stopped or str(span.get("started_at")) > last)
+        }  # fmt: skip
+        """Function spans that state no output, of calls that may have waited and never have run: a
+        tool that returns nothing has the same span."""
 
     def ask(self, name: Any, arguments: Any) -> dict[str, Any] | None:
         """Return the open call of the model that this function span runs, None when there is
@@ -467,8 +490,12 @@ class _Trace:
 _NO_NAME = re.compile(r"[^a-zA-Z0-9_]")
 
 
+def _kind(span: dict[str, Any]) -> Any:
+    return at_path(span, "span_data", "type")
+
+
 def _is_function(span: dict[str, Any]) -> bool:
-    return bool(at_path(span, "span_data", "type") == "function")
+    return bool(_kind(span) == "function")
 
 
 def _unrun(span: dict[str, Any]) -> bool:
@@ -491,6 +518,9 @@ def _function(told: _Trace, span: dict[str, Any], data: dict[str, Any], latency:
     own = asked.get("call_id") if asked else span["id"]
     if asked is None:
         draft.call(name, data.get("input"), own, at=span.get("started_at"))
+    if str(span["id"]) in told.unknown:
+        draft.unread("record.span_data.output")  # whether it was approved, and ran
+        return
     status: Status = "error" if isinstance(error, dict) else "ok"
     output = data.get("output") if data.get("output") is not None else _error_text(error)
     draft.result(output, own, name, status, latency_ms=latency)

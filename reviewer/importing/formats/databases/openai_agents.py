@@ -46,7 +46,9 @@ class OpenAIAgentsDatabaseReader(DatabaseReader):
                 "response": None,
                 "session_id": own,
             }
-            yield conversation(source, number, [pair], lost, self.name)
+            # A session has what a turn did only once it is answered or waits for an approval.
+            unanswered = not items or items[-1].get("role") != "assistant"
+            yield conversation(source, number, [pair], lost, self.name, unanswered)
 
 
 def _branched(held: ForeignDatabase) -> set[str]:
