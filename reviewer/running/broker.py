@@ -11,7 +11,6 @@ for it.
 import json
 import math
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Any
 
 from reviewer.running.approvals import Approvals, told_of
@@ -34,6 +33,8 @@ from reviewer.running.model import (
 )
 from reviewer.running.offer import offered
 from reviewer.running.record import Meter, Recorder
+from reviewer.suite.bounded_schema import MOST_STEPS, TooLarge, faults, validator_of
+from reviewer.suite.linear_patterns import Steps
 from reviewer.trace.record import Status
 from reviewer.trace.safetext import cap, visible_line
 
@@ -269,6 +270,7 @@ class Parameters:
     def __init__(self, specs: Iterable[ToolSpec], file: str) -> None:
         self._file = file
         self._validators = {spec.name: self._validator(spec) for spec in specs}
+        self._steps = Steps(MOST_STEPS)  # of all calls, or many would take what one may not
 
     def problem(self, tool: str, arguments: dict[str, Any]) -> str | None:
         """Return why a tool cannot be called with `arguments`, worded as by an API; None when it
@@ -278,14 +280,16 @@ class Parameters:
         from referencing.exceptions import Unresolvable
 
         try:
-            faults = list(islice(self._validators[tool].iter_errors(arguments), _FAULTS))
+            found = faults(self._validators[tool], arguments, _FAULTS, self._steps)
+        except TooLarge as error:
+            return f"invalid arguments: {error}"
         except Unresolvable as error:
             raise self._refused(tool, f"refers to `{error.ref}`, which it does not hold") from None
         except RecursionError:
             raise self._refused(tool, "refers to itself without end") from None
-        if not faults:
+        if not found:
             return None
-        return "invalid arguments: " + "; ".join(_worded(fault) for fault in faults)
+        return "invalid arguments: " + "; ".join(_worded(fault) for fault in found)
 
     def _validator(self, spec: ToolSpec) -> Any:
         try:
@@ -305,20 +309,15 @@ def _compiled(schema: Any) -> Any:
     for reference in _references(schema):
         if not reference.startswith("#"):
             raise ValueError(f"refers to `{reference}`: copy what it names into `$defs`")
-    from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError
-    from jsonschema.validators import validator_for
     from referencing import Registry
 
-    value = json.loads(json.dumps(schema))
     try:
-        kind = validator_for(value, default=Draft202012Validator)
-        kind.check_schema(value)
+        return validator_of(json.loads(json.dumps(schema)), registry=Registry())
     except SchemaError as error:
         raise ValueError(f"no JSON Schema: {error.json_path}: {error.message}") from None
     except (AttributeError, TypeError):
         raise ValueError("no JSON Schema: $.$schema must be text") from None
-    return kind(value, registry=Registry())
 
 
 def _references(schema: Any) -> Iterator[str]:

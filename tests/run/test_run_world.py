@@ -373,6 +373,18 @@ def test_arguments_nested_too_deep_are_refused_before_anything_walks_them() -> N
         bomb = bomb.pop()
 
 
+DOUBLING = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}}
+
+
+def test_no_argument_keeps_a_run_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "does not match" in str(problem(DOUBLING, {"a": "a" * 100 + "!"}))
+    monkeypatch.setattr("reviewer.running.broker.MOST_STEPS", 30_000)
+    several = Parameters([ToolSpec("t", "", DOUBLING)], FILE)
+    told = [several.problem("t", {"a": "a" * 1_000}) for _ in range(9)]
+    assert told[0] is None  # of all its calls together, an attempt gets so many steps
+    assert told[-1] == "invalid arguments: too large to be checked against the schema"
+
+
 @pytest.mark.parametrize("key", ["$ref", "$dynamicRef"])
 def test_a_schema_elsewhere_is_refused_and_never_fetched(
     key: str, monkeypatch: pytest.MonkeyPatch

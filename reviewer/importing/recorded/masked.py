@@ -9,6 +9,7 @@ from reviewer.importing.recorded.marks import Marks
 from reviewer.importing.recorded.masks import Masks
 from reviewer.importing.recorded.offered import Definition
 from reviewer.importing.recorded.story import Made, Said, Story
+from reviewer.suite.bounded_schema import fits
 from reviewer.suite.json_values import same
 from reviewer.suite.model import RedactionRules
 
@@ -124,15 +125,13 @@ def _masked_schema(schema: Any, masks: Masks, inside: bool = False) -> Any:
 
 
 def _takes(schema: Mapping[str, Any], value: Any) -> bool:
-    from jsonschema import Draft202012Validator
-
     try:
-        fits = Draft202012Validator(dict(schema)).is_valid(value)
+        taken = fits(schema, value)
     except Exception:
         return True  # a schema that refers elsewhere or is none: the broker says what is wrong
     # Formats are not part of that check, and a model complies with them.
     masked = isinstance(value, str) and "redacted" in value.lower()
-    return fits and not ("format" in schema and masked)
+    return taken and not ("format" in schema and masked)
 
 
 def _loose(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from reviewer.running.model import ToolSpec
+from reviewer.suite.bounded_schema import fits
 from reviewer.suite.json_values import Path, path_of
 from reviewer.suite.model import Episode
 
@@ -208,11 +209,8 @@ def _takes_any_text(schema: Mapping[str, Any]) -> bool:
 
 
 def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
-    # Imported here, since only the trial of a suite needs it.
-    from jsonschema import Draft202012Validator
-
     try:
-        return bool(Draft202012Validator(schema).is_valid(value))
+        return fits(schema, value)
     except Exception:  # a reference outside this part of the schema, or an invalid schema
         return False
 
