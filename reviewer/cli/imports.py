@@ -43,7 +43,7 @@ def _import_arguments(take: argparse.ArgumentParser) -> None:
         default="",
         metavar="TOOL",
         help="sessions where a coding agent keeps them: claude-code, codex, gemini-cli, opencode,"
-        " cline, pi; alone or with --list: say which there are",
+        " cline, goose, pi; alone or with --list: say which there are",
     )
     take.add_argument(
         "--list", action="store_true", help="with --from: list sessions, import nothing"
@@ -134,12 +134,15 @@ def _import(arguments: argparse.Namespace) -> int:
         import_map,
     )
     from reviewer.desk.imports.indexing import index_behind
+    from reviewer.desk.imports.sessions import files, wanted
 
+    meant: list[SessionView] = []
     if arguments.tool:
         found = _chosen(arguments)
         if found is None:
             return ExitCode.DONE
-        arguments.paths = [one.path for one in found]
+        meant = found
+        arguments.paths, arguments.sessions = files(meant), len(meant)
     elif arguments.list or arguments.all or arguments.session or arguments.project:
         words = "--list, --session, --project and --all choose among the sessions of --from TOOL"
         raise DeskError(
@@ -166,7 +169,10 @@ def _import(arguments: argparse.Namespace) -> int:
             "name a file instead of -, or leave out --progress steered",
             exit_code=ExitCode.USAGE,
         )
-    asked = ImportOptions(arguments.suite, arguments.candidate, arguments.format, *names)
+    asked = ImportOptions(
+        arguments.suite, arguments.candidate, arguments.format, *names,
+        wanted(meant, arguments.project, arguments.all),
+    )  # fmt: skip
     if arguments.watch:
         from reviewer.cli.watching import watch
 

@@ -74,7 +74,8 @@ def _follow(workspace: Workspace, arguments: argparse.Namespace, asked: ImportOp
     telling = Telling(arguments)
     paths = [Path(name) for name in arguments.paths]
     following = room.Following(paths, asked, telling.news, _More(arguments))
-    note(f"following {plural(len(paths), 'session')}; Ctrl-C ends it, and what was read is kept")
+    count = plural(arguments.sessions, "session")
+    note(f"following {count}; Ctrl-C ends it, and what was read is kept")
     try:
         try:
             room.follow(workspace, following, asked, telling.file, telling.result, _wait)
@@ -106,7 +107,7 @@ class _More:
         self._others: set[str] = set()
 
     def __call__(self, known: Collection[str]) -> list[Path]:
-        from reviewer.desk.imports.sessions import of_project, sessions
+        from reviewer.desk.imports.sessions import files, of_project, sessions
 
         if not self._every and not self._projects:
             return []
@@ -116,9 +117,9 @@ class _More:
             for one in found
             if self._every or any(of_project(one, name) for name in self._projects)
         ]
-        told = {one.path for one in found if not one.problem}
+        told = {one.path for one in found if not (one.problem or one.file)}
         self._others |= told - {one.path for one in meant}
-        return [Path(one.path) for one in meant]
+        return [Path(name) for name in files(meant)]
 
 
 class Telling:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from reviewer.importing.foreign_json import NotJson, parse
 from reviewer.importing.pipeline.opening import opened, start_of
@@ -16,6 +16,21 @@ from reviewer.importing.reader import Broken, Foreign, Rejected, show
 from reviewer.importing.walking import Part, Pattern, walk
 
 T = TypeVar("T")
+
+
+class Wanted(NamedTuple):
+    """Which sessions of a file that holds several are read: those with these ids, and those of
+    these projects; all, if it names neither."""
+
+    ids: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+
+    def takes(self, own: str, project: str) -> bool:
+        """Return whether a session is read."""
+        return self == EVERY or own in self.ids or project in self.projects
+
+
+EVERY = Wanted()
 _SHAPE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
 
 
@@ -80,6 +95,8 @@ class Source:
         self.joins = joins or Joins()
         self.notes: set[str] = set()
         """Notes on the file as a whole; readers may add."""
+        self.wanted = EVERY
+        """Which of its sessions are read, if the file is one that holds several."""
         self.live = False
         """Whether a tool still writes the file: an end that nothing states is then no end."""
         self.lacks: tuple[str, ...] = ()

@@ -17,12 +17,15 @@ import zstandard
 from counted import FILES
 from doors import Door
 
+from reviewer.desk.imports.following import ends_whole
+from reviewer.desk.imports.sessions import chosen, files, sessions, wanted
+
 CLAUDE = FILES / "claude-code"
 SESSION = "9a7b165c-6146-4a06-b9c3-07c56c395f84"
 OTHER = "1af7fc5e-8455-4414-9ccd-011d40f70b2a"
 ROLLOUT = next((FILES / "codex").glob("rollout-*.jsonl"))
 VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME", "CLINE_DIR",
-             "CLINE_DATA_DIR", "PI_CODING_AGENT_DIR")  # fmt: skip
+             "CLINE_DATA_DIR", "PI_CODING_AGENT_DIR", "GOOSE_PATH_ROOT")  # fmt: skip
 PI_ID = "01a217fe-e2d3-75b1-946b-731af969e062"
 PI = FILES.parent / "pi" / "session.jsonl"
 
@@ -68,6 +71,65 @@ def test_sessions_of_pi_are_listed_and_taken(door: Door, home: Path) -> None:
     assert found["request"] == "What does lamp L-7 cost?"
     door.ok("import", "--from", "pi", "--session", PI_ID)
     assert door.one("SELECT count(*) FROM traces") == 1
+
+
+GOOSE = FILES.parent / "databases/goose-1.52.db"
+
+
+@pytest.fixture
+def goose(home: Path) -> Path:
+    """goose's folder: a database with two sessions, and files of before that."""
+    folder = home / ".local/share/goose/sessions"
+    folder.mkdir(parents=True)
+    shutil.copy(GOOSE, folder / "sessions.db")
+    old = FILES.parent / "goose/20250709_094640.jsonl"
+    shutil.copy(old, folder)
+    shutil.copy(old, folder / "20261128_6.jsonl")  # which the database has too
+    with contextlib.closing(sqlite3.connect(folder / "sessions.db")) as base:
+        base.execute("UPDATE sessions SET parent_session_id = NULL, working_dir = '/home/kim/sub'"
+                     " WHERE id = '20261128_6'")  # fmt: skip
+        base.commit()
+    return folder
+
+
+def test_sessions_in_one_database_are_listed_and_taken_one_by_one(door: Door, goose: Path) -> None:
+    found = {one["id"]: one for one in listed(door, "goose")}
+    assert set(found) == {"20261128_5", "20261128_6", "20250709_094640"}
+    assert found["20261128_5"]["request"] == "delegate it"
+    assert found["20261128_5"]["project"] == "/home/kim/proj"
+    assert found["20261128_5"]["at"] == "2026-11-28T09:56:37Z"
+    door.ok("import", "--from", "goose", "--session", "20261128_5")
+    assert door.rows("SELECT episode_id FROM traces") == [("20261128_5",)]
+    again = door.ok("import", "--from", "goose", "--session", "20261128_5")
+    assert "imported before" in again.both
+    door.ok("import", "--from", "goose", "--session", str(goose / "sessions.db#20261128_6"))
+    assert door.one("SELECT count(*) FROM traces") == 2
+    door.ok("import", "--from", "goose", "--all")
+    assert door.one("SELECT count(*) FROM traces") == 3
+
+
+def test_sessions_of_a_project_are_taken_out_of_one_database(door: Door, goose: Path) -> None:
+    door.ok("import", "--from", "goose", "--project", "/home/kim/sub")
+    assert door.rows("SELECT episode_id FROM traces") == [("20261128_6",)]
+
+
+def test_new_sessions_of_a_project_are_wanted_too_when_its_database_is_followed(
+    door: Door, goose: Path
+) -> None:
+    found = chosen(sessions("goose"), (), ("proj",), False)
+    asked = wanted(found, ("proj",), False)
+    assert asked.takes("20261201_1", "/home/kim/proj")
+    assert not asked.takes("20261201_1", "/home/kim/sub")
+    assert files(found) == [str(goose / "sessions.db")]
+    assert ends_whole(goose / "sessions.db")
+
+
+def test_a_damaged_database_of_sessions_costs_only_itself(door: Door, goose: Path) -> None:
+    path = goose / "sessions.db"
+    path.write_bytes(path.read_bytes()[:3000])
+    found = {one["id"]: one["problem"] for one in listed(door, "goose")}
+    assert found["sessions"].startswith("a damaged SQLite database")
+    assert found["20250709_094640"] == ""
 
 
 def test_a_rollout_that_codex_compressed_is_a_session_too(door: Door, home: Path) -> None:

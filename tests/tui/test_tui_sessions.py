@@ -27,7 +27,7 @@ CLAUDE = FILES / "claude-code"
 PARENT = "9a7b165c-6146-4a06-b9c3-07c56c395f84"
 OTHER = "1af7fc5e-8455-4414-9ccd-011d40f70b2a"
 VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME", "CLINE_DIR",
-             "CLINE_DATA_DIR")  # fmt: skip
+             "CLINE_DATA_DIR", "PI_CODING_AGENT_DIR", "GOOSE_PATH_ROOT")  # fmt: skip
 
 
 @pytest.fixture
@@ -258,7 +258,7 @@ async def test_a_machine_without_sessions(door: Door, tmp_path: Path, monkeypatc
     app = ReviewerApp(desk)
     async with running(app) as pilot:
         await opened(pilot)
-        assert "no session of 6 tools is on this machine" in screen_text(app)
+        assert "no session of 7 tools is on this machine" in screen_text(app)
         await press(pilot, "space", "ctrl+f")
         assert "there is no session to import" in screen_text(app)
     desk.close()

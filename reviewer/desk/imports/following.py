@@ -16,6 +16,7 @@ from reviewer.desk.imports.importing import import_units
 from reviewer.desk.imports.indexing import index_behind
 from reviewer.desk.imports.watching import LOOK_S, FileState, state_of
 from reviewer.desk.place import Workspace
+from reviewer.importing.database import JOURNALS, MAGIC
 from reviewer.importing.foreign_json import NotJson, parse
 from reviewer.importing.formats.sessions import NO_END, SessionFormat
 from reviewer.importing.pipeline.outcome import FileResult, OnProgress, shown_as
@@ -23,7 +24,7 @@ from reviewer.importing.pipeline.scoring import ImportOptions
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.pipeline.units import Unit, claim
 from reviewer.importing.reader import Foreign, by_document, foreseen
-from reviewer.importing.source import Source
+from reviewer.importing.source import Source, Wanted
 
 REST_S = 2.0
 """Least seconds between two readings of one session, per `REST_BYTES` of it: every reading reads
@@ -220,7 +221,8 @@ class Following:
     def _is_answered(self, one: _Session) -> bool:
         """Return whether a session says which model it is of. Imported earlier, it would be an
         attempt of no candidate, and another one as soon as a model has answered."""
-        one.answered = one.answered or bool(self._asked.candidate) or _is_named(one.unit)
+        known = one.answered or bool(self._asked.candidate)
+        one.answered = known or _is_named(one.unit, self._asked.sessions)
         return one.answered
 
     def _begin(self, one: _Session, state: FileState, parts: dict[Path, FileState]) -> bool:
@@ -267,6 +269,8 @@ def ends_whole(path: Path) -> bool:
     lack its newline."""
     try:
         with path.open("rb") as handle:
+            if handle.read(len(MAGIC)) == MAGIC or path.name.endswith(JOURNALS):
+                return True  # what a database has of a session was written as a whole
             size = handle.seek(0, 2)
             if path.suffix != ".jsonl":
                 handle.seek(0)
@@ -287,7 +291,7 @@ def _is_json(raw: bytes) -> bool:
     return True
 
 
-def _is_named(unit: Unit) -> bool:
+def _is_named(unit: Unit, wanted: Wanted) -> bool:
     """Return whether a session names its candidate: the model that answers in it."""
     reader = unit.reader
     if reader is None or not by_document(reader) or not isinstance(reader, SessionFormat):
@@ -295,7 +299,9 @@ def _is_named(unit: Unit) -> bool:
     nobody = {"", "unnamed", reader.candidate_id(unit.path), unit.path.stem}
     try:
         with foreseen(reader.name):
-            found = list(reader.traces(Source(unit.path, "", unit.companions)))
+            source = Source(unit.path, "", unit.companions)
+            source.wanted = wanted
+            found = list(reader.traces(source))
     except (Unreadable, OSError):
         return False
     named = [json.loads(one.raw).get("candidate_id") for one in found if isinstance(one, Foreign)]

@@ -2,11 +2,15 @@
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from reviewer.db.foreign import as_text
+from reviewer.importing.database import database
 from reviewer.importing.foreign_json import NotJson, parse
+from reviewer.importing.pipeline.split import Unreadable
 
 
 class Told(NamedTuple):
@@ -17,6 +21,15 @@ class Told(NamedTuple):
     sub_agent: bool = False
 
 
+class Held(NamedTuple):
+    """A session in a file that holds several. `at` is when it was last written, in UTC."""
+
+    id: str
+    told: Told
+    at: str
+    size: int
+
+
 class Tool(NamedTuple):
     """Where a tool keeps sessions: `home` finds its folder, `files` the session files in it."""
 
@@ -24,6 +37,9 @@ class Tool(NamedTuple):
     files: Callable[[Path], Iterable[Path]]
     own: Callable[[Path], str]
     told: Callable[[Any, Told], Told]
+    held: Callable[[Path], Iterable[Held] | None] = lambda path: None
+    """Returns the sessions of a file that holds several, None for any other file. Raises
+    Unreadable, OSError."""
 
 
 def value_of(raw: bytes) -> Any:
@@ -212,6 +228,71 @@ def _pi_told(value: Any, told: Told) -> Told:
     return _asked(told, words, value.get("cwd"), ())
 
 
+# goose --------------------------------------------------------------------------------------------
+
+_GOOSE_DB = "sessions.db"
+_MAC = ("Library", "Application Support", "Block", "goose", "sessions")
+
+
+def _goose_home(env: Mapping[str, str], home: Path) -> list[Path]:
+    root = env.get("GOOSE_PATH_ROOT", "")
+    if os.path.isabs(root):
+        return [Path(root) / "data" / "sessions"]
+    data = Path(env.get("XDG_DATA_HOME") or home / ".local" / "share")
+    return [data / "goose" / "sessions", home.joinpath(*_MAC)]
+
+
+def _goose_files(home: Path) -> Iterator[Path]:
+    """Yield the database, and the files of before 1.10 that are not in it."""
+    known: set[str] = set()
+    if (path := home / _GOOSE_DB).is_file():
+        yield path
+        try:
+            known = {one.id for one in _goose_held(path) or ()}
+        except (Unreadable, OSError):
+            known = set()
+    yield from (one for one in _listed(home, ".jsonl") if one.stem not in known)
+
+
+def _goose_told(value: Any, told: Told) -> Told:
+    typed = value.get("role") == "user" and _member(value, "metadata", "userVisible") is not False
+    words = _words(value.get("content")) if typed else ""
+    return _asked(told, words, value.get("working_dir"), ())
+
+
+def _goose_held(path: Path) -> list[Held] | None:
+    if path.name != _GOOSE_DB:
+        return None
+    with database(path) as held:
+        if not {"sessions", "messages"} <= held.tables.keys():
+            raise Unreadable("a SQLite database without sessions of goose")
+        told: dict[str, Told] = {}
+        sizes: Counter[str] = Counter()
+        columns = ("session_id", "role", "content_json", "metadata_json")
+        for own, role, content, about in held.rows("messages", columns, ("id",)):
+            name = as_text(own)
+            sizes[name] += len(content or b"")
+            if not told.setdefault(name, Told()).request and role == b"user":
+                told[name] = _goose_told(_message(content, about), told[name])
+        columns = ("id", "parent_session_id", "working_dir", "updated_at")
+        rows = [tuple(map(as_text, row)) for row in held.rows("sessions", columns, ("id",))]
+    there = {own for own, *_ in rows}
+    return [
+        Held(own, told[own]._replace(project=project), moment, sizes[own])
+        for own, above, project, at in rows
+        if own in told and above not in there
+        for moment in [at.replace(" ", "T").removesuffix("Z") + "Z"]
+    ]
+
+
+def _message(content: Any, about: Any) -> dict[str, Any]:
+    try:
+        found = {"content": parse(content or b""), "metadata": parse(about or b"{}")}
+    except (NotJson, RecursionError):
+        found = {}
+    return {"role": "user", **found}
+
+
 def _listed(folder: Path, *ends: str) -> list[Path]:
     """Return the files of a folder with these suffixes; none for a folder that cannot be read."""
     try:
@@ -227,5 +308,6 @@ TOOLS: dict[str, Tool] = {
     "gemini-cli": Tool(_gemini_home, _gemini_files, lambda path: path.stem, _gemini_told),
     "opencode": Tool(_opencode_home, _opencode_files, lambda path: path.stem, _opencode_told),
     "cline": Tool(_cline_home, _cline_files, lambda path: path.parent.name, _cline_told),
+    "goose": Tool(_goose_home, _goose_files, lambda path: path.stem, _goose_told, _goose_held),
     "pi": Tool(_pi_home, _pi_files, lambda path: path.stem.rpartition("_")[2], _pi_told),
 }

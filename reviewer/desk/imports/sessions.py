@@ -11,11 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports.session_tools import TOOLS, Told, Tool, value_of
+from reviewer.desk.imports.session_tools import TOOLS, Held, Told, Tool, value_of
 from reviewer.desk.views import View
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.pipeline.opening import start_of
 from reviewer.importing.pipeline.split import Unreadable
+from reviewer.importing.source import EVERY, Wanted
 from reviewer.suite.model import RedactionRules
 from reviewer.trace.redaction import redactor_of
 
@@ -35,11 +36,14 @@ class SessionView(View, frozen=True):
     id: str
     project: str
     path: str
+    """Its file; with `#` and its id where the file holds several."""
     at: str
     """When its file was last written, in UTC."""
     size: int
     request: str
     problem: str = ""
+    file: str = ""
+    """The file, if it holds several sessions."""
 
 
 def tools() -> tuple[str, ...]:
@@ -135,6 +139,9 @@ def _view(tool: str, kept: Tool, path: Path) -> list[SessionView]:
         moment = datetime.fromtimestamp(state.st_mtime, UTC)
         at = moment.isoformat(timespec="seconds").replace("+00:00", "Z")
         regular = stat.S_ISREG(state.st_mode)
+        several = kept.held(path) if regular else None
+        if several is not None:
+            return [_held(tool, path, one) for one in several]
         told = _start_of(path, kept) if regular else told  # reading a pipe would never end
         if not regular:
             problem = "not a regular file"
@@ -142,12 +149,13 @@ def _view(tool: str, kept: Tool, path: Path) -> list[SessionView]:
             problem = "empty"
         elif told == Told():
             problem = "its start does not look like a session"
+    except Unreadable as error:
+        problem = str(error)
     except (OSError, OverflowError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else type(error).__name__
         problem = f"cannot be read: {reason}"
     if told.sub_agent:
         return []
-    masked = redactor_of(RedactionRules()).masked
     return [
         SessionView(
             tool=tool,
@@ -156,10 +164,46 @@ def _view(tool: str, kept: Tool, path: Path) -> list[SessionView]:
             path=str(path),
             at=at,
             size=size,
-            request=masked(" ".join(told.request.split())[: 4 * REQUEST])[:REQUEST],
+            request=_shown(told.request),
             problem=problem,
         )
     ]
+
+
+def _held(tool: str, path: Path, one: Held) -> SessionView:
+    return SessionView(
+        tool=tool,
+        id=one.id,
+        project=one.told.project or path.parent.name,
+        path=f"{path}#{one.id}",
+        at=one.at,
+        size=one.size,
+        request=_shown(one.told.request),
+        file=str(path),
+    )
+
+
+def _shown(request: str) -> str:
+    masked = redactor_of(RedactionRules()).masked
+    return masked(" ".join(request.split())[: 4 * REQUEST])[:REQUEST]
+
+
+def wanted(found: Iterable[SessionView], projects: Collection[str], every: bool) -> Wanted:
+    """Return which sessions are read of files that hold several, of which these were chosen: new
+    ones of a project, or of all, are read too when their file is followed."""
+    ids: list[str] = []
+    of: dict[str, None] = {}
+    for one in found:
+        if any(of_project(one, name) for name in projects):
+            of[one.project] = None
+        elif one.file:
+            ids.append(one.id)
+    return EVERY if every else Wanted(tuple(ids), tuple(of))
+
+
+def files(found: Iterable[SessionView]) -> list[str]:
+    """Return the files with these sessions, each once."""
+    return list(dict.fromkeys(one.file or one.path for one in found))
 
 
 def _start_of(path: Path, kept: Tool) -> Told:

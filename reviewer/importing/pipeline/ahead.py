@@ -120,7 +120,7 @@ def _read_alone(job: ImportJob, unit: Unit, place: str, home: str) -> ReadFile |
     judge = Scorer(order, job.packer, job.catalogue)
     asked: list[Question] = []
     source = Source(unit.path, options.candidate, unit.companions, _Alone(asked))
-    source.reader, source.lacks = reader.name, unit.lacks
+    source.reader, source.lacks, source.wanted = reader.name, unit.lacks, options.sessions
     source.place, source.home = place, home
 
     def gather(names: Iterable[str]) -> tuple[()]:

@@ -47,7 +47,7 @@ from reviewer.importing.reader import (
     gives_results,
     speaks_by_place,
 )
-from reviewer.importing.source import Source
+from reviewer.importing.source import EVERY, Source
 from reviewer.suite.model import Suite
 from reviewer.suite.tool_names import NO_MAP
 
@@ -73,6 +73,7 @@ class FileImport:
         self.source = Source(unit.path, options.candidate, unit.companions, job.joins)
         self.source.reader = reader.name
         self.source.live, self.source.lacks = options.live, unit.lacks
+        self.source.wanted = options.sessions
         self.source.place, self.source.home = place, home
         held, kept = self.source.read_with, self.judge.lasting_name
         held.update(job.paths.sources(unit.holds))
@@ -95,9 +96,13 @@ class FileImport:
             if not known and not size_known(context.connection, self.size):
                 self.scoring.begin()  # no import had this size, so the file is certainly new
             self._file = read.digest if read else unit_digest(self.path, self.source.companions)
-            self.sha256 = self._file
+            self._part = self._file
+            if options.sessions != EVERY:  # other sessions of the same file are another import
+                named = (*options.sessions.ids, "of", *options.sessions.projects)
+                self._part = placed_digest(self._file, ("sessions", *named))
+            self.sha256 = self._part
             if unit.lacks:  # the same bytes are another version once nothing is missing
-                self.sha256 = placed_digest(self._file, ("lacks", *unit.lacks))
+                self.sha256 = placed_digest(self._part, ("lacks", *unit.lacks))
         except BaseException:
             self.close()
             raise
@@ -293,7 +298,7 @@ class FileImport:
         names = names_digest(self.context.options.episodes)
         if found is not None and episode_map_of(self.context.connection, found.id) != names:
             # Under another map it is evidence of other episodes: a separate import.
-            self.sha256 = placed_digest(self._file, ("map", names))
+            self.sha256 = placed_digest(self._part, ("map", names))
             found = self._row_of(self.sha256)
         unfinished = found is None or found.state != "done"
         if self.context.options.live and unfinished and not self._live:
@@ -322,6 +327,7 @@ class FileImport:
             return {}
         reader, stem = self.judge.reader, self.judge.reader.candidate_id(self.path)
         source = Source(self.path, "", self.source.companions)
+        source.wanted = self.source.wanted
         found: dict[int, str] = {}
         with suppress(Unreadable, OSError), foreseen("", Unreadable, OSError):
             if by_record(reader):

@@ -37,6 +37,7 @@ from reviewer.importing.scored import (
     said_of_user,
     score_unredacted,
 )
+from reviewer.importing.source import EVERY, Wanted
 from reviewer.suite.gates import in_force
 from reviewer.suite.model import Episode, Policy, RedactionRules, Suite
 from reviewer.suite.tool_names import NO_MAP, ToolMap
@@ -76,6 +77,8 @@ class ImportOptions(NamedTuple):
     """Names of a foreign source's episodes in the private suite: (theirs, the suite's)."""
     tools: ToolMap = NO_MAP
     """Which names of its tools are tools of the suite."""
+    sessions: Wanted = EVERY
+    """Which sessions are read of files that hold several."""
     live: bool = False
     """Tools still write these files: an attempt is in progress until its file states its end."""
 

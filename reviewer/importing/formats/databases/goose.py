@@ -19,11 +19,14 @@ from reviewer.importing.source import Source
 
 _SESSION = (
     *("id", "name", "description", "created_at", "model_config_json", "session_type"),
-    "parent_session_id",
+    *("parent_session_id", "working_dir"),
     *("accumulated_input_tokens", "accumulated_output_tokens", "accumulated_total_tokens"),
     *("accumulated_cache_read_tokens", "accumulated_cost"),
 )
-_TEXTS = ("id", "name", "description", "created_at", "session_type", "parent_session_id")
+_TEXTS = (
+    *("id", "name", "description", "created_at", "session_type", "parent_session_id"),
+    "working_dir",
+)
 _MESSAGE = ("role", "content_json", "created_timestamp", "metadata_json")
 
 
@@ -52,6 +55,8 @@ class GooseDatabaseReader(DatabaseReader):
         ):
             if not any(True for _ in held.rows("messages", ("id",), (), "session_id", top)):
                 continue  # nothing was said
+            if not source.wanted.takes(top, as_text(found[top].get("working_dir"))):
+                continue
             rows = {own: found[own] for own in family}
             yield source.attempt(partial(self._attempt, source, held, rows), top)
 

@@ -162,11 +162,12 @@ def marks_of(views: "Iterable[ImportView]") -> dict[str, tuple[str, str]]:
         if view.order.follow and view.state in IMPORTING:
             marks |= dict.fromkeys(view.order.sessions, FOLLOWED)
         for result in view.results:
-            followed = marks.get(result.path) == FOLLOWED
-            if is_refused(result):
-                marks[result.path] = REFUSED
-            elif not followed:
-                marks[result.path] = TAKEN
+            inside = [one for one in view.order.sessions if one.startswith(f"{result.path}#")]
+            for path in inside or [result.path]:
+                if is_refused(result):
+                    marks[path] = REFUSED
+                elif marks.get(path) != FOLLOWED:
+                    marks[path] = TAKEN
     return marks
 
 
