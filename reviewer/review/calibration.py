@@ -159,7 +159,9 @@ def _measured(
     shares, repeated = _repeats(mine)
     right = _within(rows, lambda row: row.outcome == "agrees")
     steady = _within(rows, lambda row: row.outcome not in ("flips", "error"))
-    scores = Scores(n, forward, both, flips, right, steady)
+    given = [row for row in rows if row.wanted != TIE]
+    decided = len(given), sum(row.forward == row.wanted for row in given)
+    scores = Scores(n, forward, both, flips, right, steady, decided)
     within = measured["judge_can_auto_accept"]
     first = _bounds(_within(rows, lambda row: row.forward == row.wanted))
     last = _bounds(_within(rows, lambda row: row.swapped == row.wanted))

@@ -23,7 +23,8 @@ _MOST = 1_000_000
 
 class Scores(NamedTuple):
     """Counts over `n` pairs: right in forward order, right in both, and flipped; `right` and
-    `steady` hold (pairs, right in both orders) and (pairs, not flipped) of each episode."""
+    `steady` hold (pairs, right in both orders) and (pairs, not flipped) of each episode; `decided`
+    are (pairs, right in forward order) of the pairs that people gave to a side."""
 
     n: int
     forward: int
@@ -31,6 +32,14 @@ class Scores(NamedTuple):
     flips: int
     right: tuple[tuple[int, int], ...]
     steady: tuple[tuple[int, int], ...]
+    decided: tuple[int, int]
+
+    @property
+    def tells_apart(self) -> bool:
+        """Return whether the judge is right on half of the pairs that people gave to a side. One
+        that calls every pair a tie is not, however rare a winner is."""
+        pairs, right = self.decided
+        return pairs > 0 and 2 * right >= pairs
 
 
 class EarnedRole(Value, frozen=True):
@@ -49,7 +58,8 @@ def earned(
     scores: Scores, measured: Measured, policy: JudgePolicy, strict: bool, expired: str
 ) -> EarnedRole:
     """Return the role: `scoring` only when the estimates are within the policy, and in strict mode
-    their one-sided bounds too; never on an expired calibration, never without a labeled pair."""
+    their one-sided bounds too; never on an expired calibration, never without a labeled pair, and
+    never to a judge that does not tell a winner from a tie."""
     point = _more_point(scores, policy)
     bounds = _more_strict(scores, policy)
     bounds = None if bounds is None or point is None else max(bounds, point)
@@ -57,7 +67,7 @@ def earned(
     accepted = measured["judge_can_auto_accept"] and (
         not strict or measured["judge_can_auto_accept_strict"] is True
     )
-    if scores.n and accepted and not expired:
+    if scores.n and accepted and not expired and scores.tells_apart:
         return EarnedRole(
             role="scoring", why="within the policy", more=0, more_strict=bounds, needs=""
         )
@@ -88,6 +98,10 @@ def _why(
             _below("both orders right, bound", lower, policy.min_accuracy),
             _above("flip rate, bound", upper, policy.max_flip_rate),
         ]
+    if not scores.tells_apart:
+        pairs, right = scores.decided
+        noun = "pair" if pairs == 1 else "pairs"
+        against.append(f"right on {right} of {pairs} {noun} that people gave to a side")
     said = ", ".join(text for text in against if text)
     return f"{said} ({'strict' if strict else 'point'} mode)"
 
@@ -126,7 +140,7 @@ def _more_point(scores: Scores, policy: JudgePolicy) -> int | None:
     slack = 1.0 - policy.min_accuracy
     if (wrong and slack <= 0) or (flips and policy.max_flip_rate <= 0):
         return None
-    wanted = [least]
+    wanted = [least, scores.n + _more_decided(scores)]
     if wrong:
         wanted.append(math.floor(wrong / slack) - 1)
     if flips:
@@ -139,12 +153,19 @@ def _more_point(scores: Scores, policy: JudgePolicy) -> int | None:
     return total - scores.n
 
 
+def _more_decided(scores: Scores) -> int:
+    """Return the fewest further pairs with a winner, all right, with which the judge is right on
+    half of such pairs."""
+    pairs, right = scores.decided
+    return max(0 if pairs else 1, pairs - 2 * right)
+
+
 def _more_strict(scores: Scores, policy: JudgePolicy) -> int | None:
     """Return the fewest further pairs, all right, none flipped and each of another episode, that
     bring both bounds within the policy."""
     if policy.min_accuracy >= 1 or policy.max_flip_rate <= 0:
         return None  # no number of pairs shows that errors never occur
-    wanted = [0 if scores.n else 1]
+    wanted = [_more_decided(scores)]
     if policy.min_accuracy > 0:
         wanted.append(clean_episodes_needed(scores.right, policy.min_accuracy, CONFIDENCE))
     if policy.max_flip_rate < 1:

@@ -110,6 +110,18 @@ def test_a_judge_that_is_only_advisory_fills_nothing(door: Door) -> None:
     assert limits["why"].startswith("advisory only")
 
 
+def test_a_judge_that_was_never_seen_to_name_a_loss_wins_nothing(door: Door) -> None:
+    """Of one labeled pair it named the winner, as a judge would that always names the same side."""
+    wanting(door, judge_stands_in=True, wins_or_ties_min=0.1)
+    label_one(door)
+    judge(door, says_longer)
+    found = report(door)
+    assert (found["judge"]["role"], found["recommendation"]) == ("scoring", "hold")
+    limits = found["review"]["limits"]["judge"]
+    why = "right on 0 of 0 labeled pairs that the candidate lost"
+    assert (limits["pairs"], limits["why"]) == (0, why)
+
+
 def author(door: Door, name: str) -> None:
     """Name a person as who made v8."""
     manifest = door.suite / "candidates" / f"{V8}.json"

@@ -98,6 +98,28 @@ def test_an_always_left_judge_flips_on_every_pair_toward_the_first_slot() -> Non
     assert (found.both.hits, found.role) == (0, "advisory only")
 
 
+@pytest.mark.parametrize(
+    ("written", "right"),
+    [
+        (["ttt"] * 95 + ["Att"] * 5, "0 of 5"),
+        (["ttt"] * 93 + ["AAA"] * 3 + ["Btt"] * 4, "3 of 7"),
+        (["ztt"] * 4, "0 of 0"),
+    ],
+)
+def test_a_judge_that_calls_every_pair_a_tie_earns_nothing(written: list[str], right: str) -> None:
+    """However rare a winner is: its accuracy is 0.95 or more, and it never flips."""
+    items = pairs(len(written))
+    found = measured(items, *rows(items, *written))
+    assert (found.within, found.role) == (True, "advisory only")
+    assert found.earned.why.startswith(f"right on {right} pairs that people gave to a side")
+    more = found.earned.more
+    assert more is not None
+    for added, role in ((more, "scoring"), (more - 1, "advisory only")):
+        items = pairs(len(written) + added)
+        then = measured(items, *rows(items, *written, *["AAA"] * added))
+        assert then.role == role
+
+
 def test_in_point_mode_four_clean_labels_do_and_in_strict_mode_59() -> None:
     items = pairs(59)
     labels, said = rows(items, *["AAA"] * 59)

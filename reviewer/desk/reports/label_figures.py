@@ -11,7 +11,7 @@ from msgspec import UNSET
 from reviewer.desk.labels.book import candidates_of
 from reviewer.desk.suites import ReadySuite
 from reviewer.review.items import TIE
-from reviewer.review.judged import AnswerPair, both_orders, made_by
+from reviewer.review.judged import AnswerPair, PairRow, both_orders, made_by
 from reviewer.review.label_shares import (
     agreement_shares,
     both_bad,
@@ -59,7 +59,8 @@ def label_figures(
     pairs = pairs_with(labels, rubric, own.shown, others, against) if against else []
     judge = None
     if held.suite.policy.labels.judge_stands_in is True:
-        judge = _judged(against, own, judged)
+        counts = held.suite.policy.labels.wins_or_ties_min
+        judge = _judged(against, own, judged, bool(counts))
     return LabelFigures(
         against=against,
         wins_or_ties=wins_or_ties(pairs),
@@ -75,15 +76,25 @@ def label_figures(
     )
 
 
-def _judged(against: str | None, own: OwnMessages, judged: JudgeRecord | None) -> JudgedPairs:
+def _judged(
+    against: str | None, own: OwnMessages, judged: JudgeRecord | None, wins_count: bool
+) -> JudgedPairs:
     """Count the pairs that nobody labeled by the answers of the suite's judge, if its calibration
-    lets it score. A label that does not count still leaves its pair to the judge; otherwise such
-    labels could remove the pairs that the candidate loses."""
+    lets it score and, where wins count, it was right on half of the pairs that the candidate lost:
+    one that always names the candidate can be right on nearly all others. A label that does not
+    count still leaves its pair to the judge; otherwise such labels could remove the pairs that the
+    candidate loses."""
     if judged is None or judged.calibration is None:
         return JudgedPairs(why="it was not asked about pairs")
     found = judged.calibration
     if found.role != "scoring":
         return JudgedPairs(why=f"{found.role} ({found.earned.why})")
+    if wins_count:
+        lost = [row for row in found.rows if _lost(row, own.shown)]
+        right = sum(row.forward == row.people for row in lost)
+        if not lost or 2 * right < len(lost):
+            told = f"right on {right} of {len(lost)} labeled pairs that the candidate lost"
+            return JudgedPairs(why=told)
     from reviewer.review.judgments import counting as counting_judgments
 
     labeled = {label.item for label in counting(judged.counted)}
@@ -103,6 +114,13 @@ def _judged(against: str | None, own: OwnMessages, judged: JudgeRecord | None) -
         flips=sum(winner is None for _, winner, _ in rows),
         wins_or_ties=share_of((episode, winner in (TIE, ours)) for episode, winner, ours in rows),
     )
+
+
+def _lost(row: PairRow, shown: Collection[Shown]) -> bool:
+    """Return whether people gave a pair to the other message than the candidate's."""
+    sides = row.forward_left, row.forward_right
+    own = [side for side in sides if (row.episode_id, side) in shown]
+    return len(own) == 1 and row.wanted != TIE and row.people != own[0]
 
 
 def _own_side(pair: AnswerPair, shown: Collection[Shown]) -> str | None:
