@@ -6,6 +6,7 @@ import struct
 import sys
 from array import array
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from reviewer.gates.model import Finding, Result, Verdict
 from reviewer.suite.gates import GATES
@@ -14,6 +15,13 @@ from reviewer.suite.gates import GATES
 def json_ints(numbers: Iterable[int]) -> str:
     """Return whole numbers as a JSON array, to be bound for `json_each`."""
     return f"[{','.join(map(str, numbers))}]"
+
+
+def native(values: "array[Any]") -> "array[Any]":
+    """Convert little-endian numbers to this machine's byte order, or back."""
+    if sys.byteorder == "big":
+        values.byteswap()
+    return values
 
 
 PASS, FAIL, UNKNOWN, CRITICAL = range(4)

@@ -13,12 +13,11 @@ import json
 import math
 import sqlite3
 import struct
-import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from reviewer.db.codec import DIAGNOSTICS, diagnostic_columns, json_ints
+from reviewer.db.codec import DIAGNOSTICS, diagnostic_columns, json_ints, native
 
 SIZE = 512
 """Traces of a block, by id; also in `021_figure_blocks.sql`."""
@@ -124,7 +123,7 @@ def kept_latencies(
     ):
         if len(episodes) != len(latencies):
             raise ValueError("latencies of another size")
-        yield unknown, _native(array("q", episodes)), _native(array("d", latencies))
+        yield unknown, native(array("q", episodes)), native(array("d", latencies))
 
 
 def sources_of(connection: sqlite3.Connection, candidate: int) -> set[int]:
@@ -216,14 +215,7 @@ def _row(
     sums = _sums_of([row[4] for row in traces if row[4] is not None])
     return (
         *(block, candidate, len(counted) - len(known)),
-        *(_native(episodes).tobytes(), _native(latencies).tobytes()),
+        *(native(episodes).tobytes(), native(latencies).tobytes()),
         _SUMS.pack(*[float(number) for one in sums for number in one]),
         json_ints(sorted({row[5] for row in traces})),
     )
-
-
-def _native(values: "array[Any]") -> "array[Any]":
-    """Convert little-endian numbers to this machine's byte order, or back."""
-    if sys.byteorder == "big":
-        values.byteswap()
-    return values

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from reviewer.db import contracts, decisions, journal, registry
+from reviewer.db.count_blocks import wrong_count_blocks
 from reviewer.db.counts import wrong_firsts, wrong_rolls
 from reviewer.db.digests import (
     RECORD_TABLES,
@@ -174,9 +175,11 @@ def wrong_counts(connection: sqlite3.Connection) -> Iterator[str]:
                 yield f"{wrong} of {one.candidate_id}"
             if wrong := wrong_firsts(connection, one.id, planned):
                 yield f"{wrong} first sets of {one.candidate_id}"
+    if blocks := wrong_count_blocks(connection):
+        yield f"counts of {len(blocks)} blocks of episodes"
     if blocks := wrong_blocks(connection):
         yield f"latencies and diagnostics of {len(blocks)} blocks of traces"
-    for table in ("roll", "first_set", "gate_count", "figure_block"):
+    for table in ("roll", "first_set", "gate_count", "figure_block", "count_block"):
         stray = f"SELECT 1 FROM {table} WHERE candidate NOT IN (SELECT id FROM candidate) LIMIT 1"
         if connection.execute(stray).fetchone():
             yield "some of no candidate"
@@ -186,7 +189,7 @@ SMALL_ENTRIES, SMALL_TRACES = 1_000, 500
 """Checking a store of this size whole takes a few milliseconds."""
 _TABLES = (
     *("journal", "suite", "candidate", "episode", "trace"),
-    *("roll", "first_set", "gate_count", "figure_block", "decision"),
+    *("roll", "first_set", "gate_count", "figure_block", "count_block", "decision"),
 )
 _ENTRY_OF: dict[str, str] = {table: kind for kind, table in RECORD_TABLES.items()}
 _ENTRY_OF["trace"] = "traces.added"

@@ -173,10 +173,12 @@ def episode_ids(connection: sqlite3.Connection, suite: int) -> dict[str, int]:
 
 
 def episode_names(connection: sqlite3.Connection, suite: int) -> dict[int, str]:
-    """Return key → id of every episode."""
-    return dict(
-        connection.execute("SELECT id, episode_id FROM episode WHERE suite=?", (suite,)).fetchall()
+    """Return key → id of every episode, in suite order. Keys rise in it: episodes are only ever
+    appended."""
+    rows = connection.execute(
+        "SELECT id, episode_id FROM episode WHERE suite=? ORDER BY id", (suite,)
     )
+    return dict(rows.fetchall())
 
 
 def episode_key(connection: sqlite3.Connection, suite: int, episode_id: str) -> int | None:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from reviewer.db import figure_blocks
+from reviewer.db import count_blocks, figure_blocks
 from reviewer.db.connection import (
     APPLICATION_ID,
     StoreError,
@@ -117,6 +117,7 @@ def _upgrade(connection: sqlite3.Connection, known: list[Path]) -> None:
     split_old(connection)
     if before < _WITH_BLOCKS:
         figure_blocks.make_all(connection)
+    count_blocks.make_missing(connection)
     if before == 1:
         _count_firsts(connection)
     fill_old(connection)

@@ -244,7 +244,7 @@ def _safety(evidence: Evidence, shown: Figures) -> SafetySection:
         not_blocked=rate.fails,
         not_measured=rate.not_measured,
         n_eff=rate.n_eff,
-        episodes=tuple(e.episode_id for e in shown.episodes if e.episode_id in tagged),
+        episodes=tuple(filter(tagged.__contains__, shown.episodes.names)),
         why=rate.why,
         known=rate.known,
     )
@@ -399,9 +399,10 @@ def _beyond_usd(shown: Figures) -> float | None:
     unknown."""
     if shown.counted is shown.episodes:
         return 0.0
-    if sum(e.cost_unknown - e.counted.cost_unknown for e in shown.episodes):
+    every, first = shown.episodes, shown.counted
+    if every.total(lambda e: e.cost_unknown) - first.total(lambda e: e.cost_unknown):
         return None
-    return sum(e.cost_nano - e.counted.cost_nano for e in shown.episodes) / NANO
+    return (sum(every.costs) - sum(first.costs)) / NANO
 
 
 def _judge(judge: JudgeEvidence | None, labeled: bool, policy: Policy) -> JudgeSection:

@@ -185,7 +185,7 @@ def _caveats(evidence: Evidence, judged: Assessment) -> Iterator[str]:
             f"{unplaced} quarantined {records} {name} no slot of this candidate and {verb} in no "
             "rate."
         )
-    filled = sum(e.quarantined for e in evidence.episodes) - shown.slots.quarantined
+    filled = shown.episodes.total(lambda e: e.quarantined) - shown.slots.quarantined
     filled -= sum(
         1 for _, attempt in evidence.unjudged if attempt is None or attempt > evidence.plan
     )

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from reviewer.gates.model import Result
+from reviewer.report.episodes import EpisodeCounts as EpisodeCounts
+from reviewer.report.episodes import Episodes
 from reviewer.report.opinions import JudgeEvidence, ReviewSection, TextEvidence
 from reviewer.report.ran import Measurement
 from reviewer.stats.figures import OtherSpent, UserLabels, UserTalks
@@ -18,43 +20,6 @@ from reviewer.suite.candidate import Candidate
 from reviewer.suite.gates import GATES
 from reviewer.suite.model import Suite
 from reviewer.suite.power import Power
-
-_NONE = (0,) * len(GATES)
-
-
-class EpisodeCounts(Struct, frozen=True, kw_only=True, gc=False):
-    """One episode's attempts. `measured` of `attempts` have a verdict; costs are in nano-USD.
-
-    `attempts` leaves infrastructure failures out; `cost_unknown` counts attempts without a cost;
-    `in_plan` of `attempts` are numbered within the plan. `first` has the counts of the first
-    complete set alone, when attempts were made beyond it. `gate_pass`, `gate_fail`, `gate_unknown`
-    are aligned with `reviewer.suite.gates.GATES`. `passed` and `unmeasured` number the attempts
-    that passed and those without a verdict, when the store was asked for them (a rendering by
-    attempt names them; no figure needs them).
-    """
-
-    episode_id: str
-    attempts: int = 0
-    measured: int = 0
-    passes: int = 0
-    critical: int = 0
-    infrastructure: int = 0
-    in_plan: int = 0
-    quarantined: int = 0
-    cost_nano: int = 0
-    cost_unknown: int = 0
-    steps: int = 0
-    gate_pass: tuple[int, ...] = _NONE
-    gate_fail: tuple[int, ...] = _NONE
-    gate_unknown: tuple[int, ...] = _NONE
-    passed: tuple[int, ...] = ()
-    unmeasured: tuple[int, ...] = ()
-    first: "EpisodeCounts | None" = None
-
-    @property
-    def counted(self) -> "EpisodeCounts":
-        """Return the attempts from which rates are computed: rerunning until green must not pay."""
-        return self if self.first is None else self.first
 
 
 class FailedTrace(Struct, frozen=True, kw_only=True, gc=False):
@@ -397,7 +362,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     candidate_id: str
     candidate: Candidate | None
     manifest: dict[str, Any] | None
-    episodes: tuple[EpisodeCounts, ...]
+    episodes: Sequence[EpisodeCounts]
     failures: tuple[FailedTrace, ...]
     latencies_ms: Sequence[float]
     latency_unknown: int
@@ -409,7 +374,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """(path, sha256) of every imported file behind these traces, in import order."""
     rubric_criteria: tuple[str, ...] = ()
     baseline_id: str | None = None
-    baseline: tuple[EpisodeCounts, ...] = ()
+    baseline: Sequence[EpisodeCounts] = ()
     baseline_suite: str | None = None
     """The other version of this suite whose attempts `baseline` counts, on the episodes that are
     equal in both; None where the attempts are of this suite."""
@@ -478,7 +443,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     @property
     def made(self) -> int:
         """Return the attempts made, without those that infrastructure ended."""
-        return sum(each.attempts for each in self.episodes)
+        return Episodes.of(self.episodes).total(lambda e: e.attempts)
 
     @property
     def plan(self) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import UNSET, Struct, structs
 
 from reviewer.gates.approvals import PERSON
+from reviewer.report.episodes import Episodes
 from reviewer.report.evidence import (
     Cause,
     Evidence,
@@ -288,7 +289,8 @@ def _invalid(shown: Figures) -> list[Gap]:
     """Return a gap for attempts that count and are invalid: incomplete, or started from another
     state."""
     i = GATES.index("completeness")
-    broken = [(e.episode_id, e.gate_fail[i]) for e in shown.counted if e.gate_fail[i]]
+    invalid = shown.counted.where(lambda e: e.gate_fail[i] > 0)
+    broken = [(e.episode_id, e.gate_fail[i]) for e in invalid]
     count = sum(attempts for _, attempts in broken)
     if not count:
         return []
@@ -449,7 +451,7 @@ def _refused(evidence: Evidence) -> list[Gap]:
     if not evidence.unjudged:
         return []
     plan = evidence.plan
-    full = {e.episode_id for e in evidence.episodes if e.in_plan >= plan}
+    full = {e.episode_id for e in Episodes.of(evidence.episodes).where(lambda e: e.in_plan >= plan)}
     beyond = [
         f"{episode} attempt {attempt}" if attempt is not None else f"{episode}, unnumbered"
         for episode, attempt in evidence.unjudged
@@ -512,11 +514,10 @@ def _later(shown: Figures) -> list[Gap]:
     """Return gaps for attempts beyond those that count whose blocking gate is not measured: their
     unread part may be what blocks."""
     found = []
-    later = [
-        (every, first)
-        for every, first in zip(shown.episodes, shown.counted, strict=True)
-        if every is not first
-    ]
+    if shown.counted is shown.episodes:
+        return []
+    both = zip(shown.episodes, shown.counted, strict=True)
+    later = [(every, first) for every, first in both if every.first is not None]
     for at, gate in enumerate(shown.gates):
         places = [
             (every.episode_id, count)

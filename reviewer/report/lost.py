@@ -13,6 +13,7 @@ from typing import NamedTuple
 from msgspec import UNSET, Struct, UnsetType
 
 from reviewer.gates.approvals import PERSON
+from reviewer.report.episodes import Episodes
 from reviewer.report.evidence import Evidence, EvidenceRef, FailedTrace
 from reviewer.report.formatting import plural
 from reviewer.report.limits import MOST_DISCARDED
@@ -51,10 +52,11 @@ def lost_attempts(evidence: Evidence, again: int = 0) -> LostAttempts | UnsetTyp
     still to be made in their place: they count as made, so that a loss that will be replaced is not
     named twice."""
     traces = _lost(evidence)
-    count = sum(each.infrastructure for each in evidence.episodes)
+    episodes = Episodes.of(evidence.episodes)
+    count = episodes.total(lambda e: e.infrastructure)
     if not count:
         return UNSET
-    made = sum(each.attempts + each.infrastructure for each in evidence.episodes)
+    made = episodes.total(lambda e: e.attempts + e.infrastructure)
     unattended = sum(trace.trace_id in evidence.unattended for trace in traces)
     against = count - _made_with_a_person(evidence, traces, again)
     ends = Counter(_end(trace) for trace in traces)

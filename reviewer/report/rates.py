@@ -2,13 +2,13 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 
 from msgspec import Struct, field
 
 from reviewer.report.episodes import Episodes
-from reviewer.report.evidence import EpisodeCounts, Evidence
+from reviewer.report.evidence import Evidence
 from reviewer.report.formatting import named, stable_bits
 from reviewer.stats.bounds import bounds_of, episode_scores
 from reviewer.stats.rates import (
@@ -210,7 +210,7 @@ def repeatable(evidence: Evidence, rows: Episodes) -> Episodes:
     rate."""
     if not evidence.by_person:
         return rows
-    return Episodes(e for e in rows if e.episode_id not in evidence.by_person)
+    return rows.chosen(lambda name: name not in evidence.by_person)
 
 
 def pass_hat(evidence: Evidence, rows: Episodes) -> PassHatFigures:
@@ -271,14 +271,14 @@ def _float(value: Fraction | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _why_undefined(rows: Sequence[EpisodeCounts], k: int, apart: bool) -> str:
+def _why_undefined(rows: Episodes, k: int, apart: bool) -> str:
     if not rows:
         return "an episode whose user no person plays" if apart else "no episodes"
-    short = [e.episode_id for e in rows if e.measured < k]
+    short = [e.episode_id for e in rows.where(lambda e: e.measured < k)]
     if short:
         noun = "episode has" if len(short) == 1 else "episodes have"
         return f"{len(short)} {noun} fewer than {k} measured attempts: {named(short)}"
-    open_verdicts = [e.episode_id for e in rows if e.measured < e.attempts]
+    open_verdicts = [e.episode_id for e in rows.where(lambda e: e.measured < e.attempts)]
     return f"verdicts not measured in {named(open_verdicts)}"
 
 

@@ -9,13 +9,14 @@ value.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
-from reviewer.report.evidence import EpisodeCounts, Evidence, PromotedCandidate
+from reviewer.report.episodes import EpisodeCounts, Episodes, SideBySide
+from reviewer.report.evidence import Evidence, PromotedCandidate
 from reviewer.report.formatting import exact, named, stable_bits
 from reviewer.report.limits import NONE, Limit
 from reviewer.stats.paired import MIN_CHANGED_EPISODES, paired_signflip_exact
@@ -29,6 +30,10 @@ DEAD_FROM = 5
 regression by itself. With fewer attempts, chance alone causes that too often."""
 CHANCE = normal_quantile(0.05)
 """The score below which a difference is not explained by chance: -1.645."""
+
+
+Pair = tuple[EpisodeCounts, EpisodeCounts, int]
+"""Counts of candidate and baseline, and how many episodes have both."""
 
 
 class Regression(Struct, frozen=True, kw_only=True):
@@ -78,7 +83,62 @@ class Regression(Struct, frozen=True, kw_only=True):
         return self.score is None or self.score >= CHANCE
 
 
-def regression(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> Regression:
+class _Met(NamedTuple):
+    """What the counts of an episode on both sides say. `then` is None where the baseline lacks the
+    episode; `best` are its counts at best, where its verdicts are missing. `dead` is the number of
+    attempts on the side with fewer, if the baseline passed all and the candidate passes none."""
+
+    now: EpisodeCounts
+    then: EpisodeCounts | None
+    new_critical: bool
+    lost: bool
+    new: bool = False
+    apart: bool = False
+    best: EpisodeCounts | None = None
+    gained: bool = False
+    dead: int = 0
+
+    @property
+    def named(self) -> bool:
+        """Return whether the comparison names such an episode."""
+        return any((self.new_critical, self.lost, self.new, self.apart, self.gained, self.dead))
+
+
+def _met(
+    made: EpisodeCounts,
+    now: EpisodeCounts,
+    base: EpisodeCounts | None,
+    then: EpisodeCounts | None,
+    other_suite: bool,
+) -> _Met:
+    """Compare all attempts (`made`, `base`) and those that count (`now`, `then`)."""
+    grave = made.critical > 0 and not (base is not None and base.critical)
+    # One failed attempt is enough to know that an episode is no longer stable.
+    lost = then is not None and _stable(then) and now.measured > now.passes
+    found = _Met(now, then, grave, lost)
+    if then is None and other_suite:
+        return found._replace(new=True)
+    if then is None or not (decided(now) and decided(then)):
+        return found._replace(apart=True, best=_at_best(then, now) if decided(now) else None)
+    dead = min(now.attempts, then.attempts) if _stable(then) and not now.passes else 0
+    return found._replace(gained=_stable(now) and not _stable(then), dead=dead)
+
+
+def _kinds_met(
+    rows: Episodes, base: Episodes, other_suite: bool
+) -> tuple[list[tuple[_Met, int]], Iterator[tuple[str, _Met]]]:
+    """Compare each kind of counts once: return each with the number of its episodes, by first
+    occurrence, and the episodes that the comparison names."""
+    both = SideBySide(rows, base)
+    times = Counter(both.keys)
+    met = {key: _met(*both.counts(key), other_suite) for key in times}
+    told = {key: one for key, one in met.items() if one.named}
+    here = zip(rows.names, both.keys, strict=True) if told else ()
+    named_here = ((name, told[key]) for name, key in here if key in told)
+    return [(met[key], many) for key, many in times.items()], named_here
+
+
+def regression(evidence: Evidence, rows: Iterable[EpisodeCounts]) -> Regression:
     """Compare the candidate's counts with the baseline's. Pure; `assess` decides which part of it
     gates."""
     margin = evidence.suite.policy.regression.margin
@@ -89,31 +149,20 @@ def regression(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> Regression:
             margin=margin,
             last_promoted=evidence.promoted,
         )
-    before = {e.episode_id: e.counted for e in evidence.baseline}
-    grave = {e.episode_id for e in evidence.baseline if e.critical}
-    pairs: list[tuple[EpisodeCounts, EpisodeCounts]] = []
-    unknown: list[tuple[EpisodeCounts, EpisodeCounts]] = []
-    lost, gained, dead, new_critical, apart, new = [], [], [], [], [], []
-    for made in rows:
-        now, then = made.counted, before.get(made.episode_id)
-        if made.critical and made.episode_id not in grave:
-            new_critical.append(made.episode_id)
-        # One failed attempt is enough to know that an episode is no longer stable.
-        if then is not None and _stable(then) and now.measured > now.passes:
-            lost.append(now.episode_id)
-        if then is None and evidence.baseline_suite is not None:
-            new.append(now.episode_id)
-            continue
-        if then is None or not (decided(now) and decided(then)):
-            apart.append(now.episode_id)
-            if decided(now):
-                unknown.append((now, _at_best(then, now)))
-            continue
-        pairs.append((now, then))
-        if _stable(now) and not _stable(then):
-            gained.append(now.episode_id)
-        if _stable(then) and not now.passes:
-            dead.append((now.episode_id, min(now.attempts, then.attempts)))
+    other_suite = evidence.baseline_suite is not None
+    kinds, named_here = _kinds_met(Episodes.of(rows), Episodes.of(evidence.baseline), other_suite)
+    dead: list[tuple[str, int]] = []
+    lists: tuple[list[str], ...] = ([], [], [], [], [], [])
+    lost, gained, new_critical, apart, new, doubted = lists
+    for name, one in named_here:
+        for where, holds in (
+            *((new_critical, one.new_critical), (lost, one.lost), (gained, one.gained)),
+            *((new, one.new), (apart, one.apart), (doubted, one.best is not None)),
+        ):
+            if holds:
+                where.append(name)
+        if one.dead:
+            dead.append((name, one.dead))
     found = Regression(
         baseline=evidence.baseline_id,
         baseline_suite=evidence.baseline_suite,
@@ -130,12 +179,17 @@ def regression(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> Regression:
         episodes_needed_if_unchanged=unchanged_episodes_needed([], margin),
         last_promoted=evidence.promoted,
     )
+    pairs = [
+        (one.now, one.then, many)
+        for one, many in kinds
+        if one.then is not None and not (one.apart or one.new)
+    ]
     if not pairs:
         return found
     found = _compared(found, pairs)
+    unknown = [(one.now, one.best, many) for one, many in kinds if one.best is not None]
     if unknown and found.chance and _beyond_chance(pairs, unknown):
-        doubted = tuple(now.episode_id for now, _ in unknown)
-        return structs.replace(found, in_doubt=doubted)
+        return structs.replace(found, in_doubt=tuple(doubted))
     return found
 
 
@@ -147,17 +201,14 @@ def _at_best(then: EpisodeCounts | None, now: EpisodeCounts) -> EpisodeCounts:
     return structs.replace(then, measured=then.attempts, passes=passes)
 
 
-def _beyond_chance(
-    pairs: list[tuple[EpisodeCounts, EpisodeCounts]],
-    unknown: list[tuple[EpisodeCounts, EpisodeCounts]],
-) -> bool:
+def _beyond_chance(pairs: Sequence[Pair], unknown: Sequence[Pair]) -> bool:
     """Return whether the loss would be beyond chance with these verdicts of the baseline."""
     score = score_at_zero(change([*pairs, *unknown]).differences)
     if score is not None and score < CHANCE:
         return True
     return any(
         _stable(then) and not now.passes and min(now.attempts, then.attempts) >= DEAD_FROM
-        for now, then in unknown
+        for now, then, _ in unknown
     )
 
 
@@ -196,9 +247,11 @@ class Change(NamedTuple):
             return None  # episodes with many different numbers of attempts
 
 
-def change(pairs: Iterable[tuple[EpisodeCounts, EpisodeCounts]]) -> Change:
+def change(pairs: Iterable[Pair]) -> Change:
     """Compare the sides of these pairs, of which there is at least one."""
-    alike = Counter((n.passes, n.attempts, t.passes, t.attempts) for n, t in pairs)
+    alike = Counter[tuple[int, int, int, int]]()
+    for n, t, many in pairs:
+        alike[n.passes, n.attempts, t.passes, t.attempts] += many
     found = Change([], [], list(alike.values()), Fraction(0), [], [])
     total = Fraction(0)
     for (passed, made, passed_then, made_then), count in alike.items():
@@ -212,9 +265,7 @@ def change(pairs: Iterable[tuple[EpisodeCounts, EpisodeCounts]]) -> Change:
     return found._replace(difference=total / alike.total())
 
 
-def _compared(
-    found: Regression, pairs: Sequence[tuple[EpisodeCounts, EpisodeCounts]]
-) -> Regression:
+def _compared(found: Regression, pairs: Sequence[Pair]) -> Regression:
     seen = change(pairs)
     changed = len(seen.changed)
     bounds = difference_bounds(seen.differences)
@@ -233,7 +284,7 @@ def _compared(
     return structs.replace(
         found,
         why=None,
-        compared=len(pairs),
+        compared=sum(many for _, _, many in pairs),
         changed=changed,
         difference=float(seen.difference),
         low=stable_bits(bounds.low),

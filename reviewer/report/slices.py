@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, structs
 
-from reviewer.report.evidence import EpisodeCounts, Evidence
+from reviewer.report.episodes import EpisodeCounts, Episodes
+from reviewer.report.evidence import Evidence
 from reviewer.report.figures import Figures
 from reviewer.report.formatting import stable_bits
 from reviewer.report.rates import exact_pass_hat
-from reviewer.report.regression import change, decided
+from reviewer.report.regression import Pair, change, decided
 from reviewer.stats.paired import (
     adjusted_paired_interval,
     benjamini_hochberg_adjust,
@@ -63,13 +64,20 @@ class _SliceMembers(NamedTuple):
 def slices(evidence: Evidence, shown: Figures) -> tuple[Slice, ...]:
     """Return categories, then tags, by name."""
     chosen = _chosen(evidence)
-    now = {e.episode_id: e for e in shown.counted}
-    made = {e.episode_id: e for e in shown.episodes}
-    then = {e.episode_id: e.counted for e in evidence.baseline}
+    if not chosen:
+        return ()
+    now = _by_name(shown.counted)
+    made = now if shown.counted is shown.episodes else _by_name(shown.episodes)
+    then = _by_name(Episodes.of(evidence.baseline).counted)
     k = evidence.suite.policy.pass_hat.k
     apart = evidence.by_person
     found = [_slice(one, len(chosen), k, now, made, then, apart) for one in chosen]
     return tuple(_adjusted(found))
+
+
+def _by_name(rows: Episodes) -> dict[str, EpisodeCounts]:
+    """Return the shared counts of each episode."""
+    return dict(zip(rows.names, map(rows.kinds.__getitem__, rows.places), strict=True))
 
 
 def _chosen(evidence: Evidence) -> list[_SliceMembers]:
@@ -99,20 +107,21 @@ def _slice(
     then: dict[str, EpisodeCounts],
     apart: frozenset[str],
 ) -> Slice:
-    rows = [now[name] for name in one.members if name in now]
+    names = [name for name in one.members if name in now]
+    rows = [now[name] for name in names]
     tried = [(e.attempts, e.passes) for e in rows if e.attempts]
     attempts, passes = sum(n for n, _ in tried), sum(p for _, p in tried)
     value = low = high = hat = None
     if attempts and all(e.attempts == e.measured for e in rows):
         value, worth = passes / attempts, effective_attempts(tried)
         low, high = wilson_interval(value * worth, worth, 1.0 - _LEVEL / family)
-        repeated = [(e.measured, e.passes) for e in rows if e.episode_id not in apart]
+        repeated = [(now[name].measured, now[name].passes) for name in names if name not in apart]
         exact = exact_pass_hat(repeated, k)
         hat = None if exact is None else float(exact)
     pairs = [
-        (e, before)
-        for e in rows
-        if (before := then.get(e.episode_id)) is not None and decided(e) and decided(before)
+        (now[name], before, 1)
+        for name in names
+        if (before := then.get(name)) is not None and decided(now[name]) and decided(before)
     ]
     return Slice(
         kind=one.kind,
@@ -129,9 +138,7 @@ def _slice(
     )
 
 
-def _difference(
-    pairs: Sequence[tuple[EpisodeCounts, EpisodeCounts]], family: int
-) -> dict[str, Any]:
+def _difference(pairs: Sequence[Pair], family: int) -> dict[str, Any]:
     if not pairs:
         return {}
     seen = change(pairs)

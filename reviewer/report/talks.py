@@ -142,8 +142,7 @@ def person_episodes(evidence: Evidence, shown: Figures) -> tuple[PersonEpisode, 
             fails=e.measured - e.passes,
             not_measured=e.attempts - e.measured,
         )
-        for e in shown.episodes
-        if e.episode_id in evidence.by_person
+        for e in shown.episodes.chosen(evidence.by_person.__contains__)
     )
 
 

@@ -7,6 +7,7 @@ order-statistic limits; a timeout is a censored value.
 import math
 from array import array
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, SupportsFloat, TypedDict, cast, overload
@@ -66,7 +67,7 @@ def cost_per_success(
         passed = sum(zero_one(f"pass_groups[{e}][{i}]", x) for i, x in enumerate(outcomes))
         spent = math.fsum(non_negative(f"cost_groups[{e}][{i}]", x) for i, x in enumerate(prices))
         totals.append((Fraction(spent), passed))
-    ratio, variance = cost_ratio(totals)
+    ratio, variance = cost_ratio(Counter(totals))
     return CostPerSuccess(
         cpst=None if ratio is None else float(ratio),
         se=None if variance is None else math.sqrt(variance),
@@ -74,23 +75,26 @@ def cost_per_success(
 
 
 def cost_ratio(
-    totals: Sequence[tuple[Fraction | int, int]],
+    totals: Mapping[tuple[Fraction, int], int] | Mapping[tuple[int, int], int],
 ) -> tuple[Fraction | None, Fraction | None]:
-    """Return Σ cost over Σ passes of (cost, passes) per episode, and its exact variance.
+    """Return Σ cost over Σ passes, and its exact variance. `totals` says how many episodes have
+    each (cost, passes).
 
     The variance is E/(E-1)·Σ(cost_e - r·passes_e)² / (Σ passes)². Both are None without a pass, the
     variance with one episode.
     """
-    passes = sum(passed for _, passed in totals)
+    passes = sum(passed * times for (_, passed), times in totals.items())
     if not passes:
         return None, None
-    known = sum(cost for cost, _ in totals)
-    ratio = Fraction(known, passes)
-    if len(totals) < 2:
+    known = sum(cost * times for (cost, _), times in totals.items())
+    ratio, episodes = Fraction(known, passes), sum(totals.values())
+    if episodes < 2:
         return ratio, None
     # Σ(cost_e·passes - known·passes_e)² is passes² times the sum of squares: whole for whole costs.
-    squares = sum((cost * passes - known * passed) ** 2 for cost, passed in totals)
-    return ratio, Fraction(squares * len(totals), (len(totals) - 1) * passes**4)
+    squares = sum(
+        (cost * passes - known * passed) ** 2 * times for (cost, passed), times in totals.items()
+    )
+    return ratio, Fraction(squares * episodes, (episodes - 1) * passes**4)
 
 
 def summarize(results: Sequence[Mapping[str, Any]]) -> Summary:

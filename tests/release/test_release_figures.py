@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 from release_examples import MILLI, episode
 
 from reviewer.report.episodes import Episodes
@@ -63,6 +64,44 @@ def test_episodes_with_equal_counts_count_as_often_as_they_occur(
     assert rows.counted.total(lambda e: e.attempts) == sum(
         1 if beyond == 2 else attempts for attempts, *_, beyond in made
     )
+
+
+COUNTED = st.lists(
+    st.builds(
+        EpisodeCounts,
+        episode_id=st.just(""),
+        attempts=st.integers(0, 2),
+        passes=st.integers(0, 1),
+        cost_nano=st.integers(0, 3),
+        steps=st.integers(0, 3),
+        passed=st.sampled_from([(), (1,)]),
+        first=st.none() | st.builds(EpisodeCounts, episode_id=st.just("x"), steps=st.just(7)),
+    ),
+    max_size=8,
+)
+
+
+@given(COUNTED, st.dictionaries(st.integers(0, 7), st.integers(0, 2)), st.data())
+def test_columns_hold_what_the_rows_hold(
+    rows: list[EpisodeCounts], changes: dict[int, int], data: st.DataObject
+) -> None:
+    rows = [structs.replace(row, episode_id=str(at)) for at, row in enumerate(rows)]
+    changed = {at: n for at, n in changes.items() if at < len(rows)}
+    wanted = [structs.replace(r, attempts=changed.get(at, r.attempts)) for at, r in enumerate(rows)]
+    found = Episodes(rows).with_rows({at: wanted[at] for at in changed})
+    assert list(Episodes(rows)) == rows, "they are as they were"
+    assert found == wanted
+    assert found.names == [row.episode_id for row in rows]
+    assert found[1:] == wanted[1:]
+    assert list(found.counted) == [row.counted for row in wanted]
+    assert found.column(lambda e: e.attempts) == [row.attempts for row in wanted]
+    assert list(found.where(lambda e: e.passes > 0)) == [row for row in wanted if row.passes]
+    assert list(found.chosen("024".__contains__)) == wanted[::2][:3]
+    assert sum(found.costs) == sum(row.cost_nano for row in wanted)
+    assert found.total(lambda e: e.attempts) == sum(row.attempts for row in wanted)
+    if wanted:
+        at = data.draw(st.integers(-len(wanted), len(wanted) - 1))
+        assert found[at] == wanted[at]
 
 
 def test_pass_hat_of_no_episodes_is_undefined() -> None:

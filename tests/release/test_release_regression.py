@@ -85,6 +85,27 @@ def test_identical_agents_are_rarely_told_apart() -> None:
     assert worse <= 16
 
 
+def test_the_order_of_the_baseline_does_not_matter() -> None:
+    """Nor does an episode that it alone has."""
+    rng = random.Random(3)
+    now, then = (
+        [
+            episode(
+                f"e-{i}", made := rng.randrange(5), rng.randint(0, made), 90, critical=i % 3 == 0
+            )
+            for i in range(40)
+        ]
+        for _ in range(2)
+    )
+    then.pop(7)
+    found = regression(v8(baseline_id="b", baseline=then), now)
+    assert found.lost
+    assert found.gained
+    assert "e-7" in found.not_compared
+    mixed = [*reversed(then), episode("other", 3, 3, 90)]
+    assert regression(v8(baseline_id="b", baseline=mixed), now) == found
+
+
 def test_v8_against_v7() -> None:
     judged = assess(v8(baseline_id="refund-agent-v7", baseline=v7().episodes))
     against = judged.regression

@@ -1,7 +1,7 @@
 """Counts of the episodes of a suite for one candidate, read from roll-ups."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -115,12 +115,13 @@ def gate_counts(
     for episode, several in groupby(rows, key=itemgetter(0)):
         counts = tuple(row[1:] for row in several)
         if counts not in known:  # most episodes have the same counts: share them
-            known[counts] = _by_gate(counts)
+            known[counts] = by_gate(counts)
         found[episode] = known[counts]
     return found
 
 
-def _by_gate(counts: Iterable[tuple[str, int, int]]) -> GateCounts:
+def by_gate(counts: Iterable[tuple[str, int, int]]) -> GateCounts:
+    """Return (gate, failed, not measured) of some gates as counts of all."""
     fail, unknown = list(NO_GATES.fail), list(NO_GATES.unknown)
     for gate, failed, lacking in counts:
         place = GATES.index(gate)
@@ -167,20 +168,8 @@ def roll_sums(connection: sqlite3.Connection, candidate: int) -> tuple[int, int,
     return row[0], row[1], row[2]
 
 
-def count_rows(
-    connection: sqlite3.Connection, suite: int, candidate: int
-) -> Iterator[tuple[Any, ...]]:
-    """Yield (key, episode id, counts) of every episode in suite order, zeros where the candidate
-    has no attempt. Keys rise in suite order: episodes are only ever appended."""
-    return connection.execute(
-        f"SELECT e.id, e.episode_id, {_COUNTS} FROM episode e"
-        " LEFT JOIN roll r ON r.candidate=? AND r.episode=e.id WHERE +e.suite=? ORDER BY e.id",
-        (candidate, suite),
-    )
-
-
 def first_rows(connection: sqlite3.Connection, candidate: int) -> list[tuple[Any, ...]]:
-    """Return (key, last attempt, then the counts as in `count_rows`) of each first complete set."""
+    """Return (key, last attempt, then the counts in their order) of each first complete set."""
     return connection.execute(_FIRST, {"candidate": candidate}).fetchall()
 
 

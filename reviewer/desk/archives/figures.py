@@ -23,7 +23,8 @@ from reviewer.desk.views import SuiteInfo
 from reviewer.exit_codes import ExitCode
 from reviewer.gates.model import Result
 from reviewer.report.assess import Assessment
-from reviewer.report.evidence import DiagnosticMeans, EpisodeCounts, Evidence, FailedTrace
+from reviewer.report.episodes import EpisodeCounts, Episodes
+from reviewer.report.evidence import DiagnosticMeans, Evidence, FailedTrace
 from reviewer.report.figures import figures
 from reviewer.report.regression import regression
 from reviewer.suite.gates import GATES
@@ -236,14 +237,14 @@ class ArchivedSuite:
             baseline=() if baseline is None else baseline.gathered.episodes,
         )
 
-    def _episodes(self, of: list[str]) -> tuple[EpisodeCounts, ...]:
+    def _episodes(self, of: list[str]) -> Episodes:
         """Return the counts of every episode, in the suite's order, then of episodes outside the
         suite by id."""
         made = self._counts("true")[of[1]]
         first = self._counts("counted")[of[1]]
         names = [one.episode_id for one in self._suite.episodes]
         names += sorted(set(made) - set(names))
-        return tuple(
+        return Episodes(
             msgspec.structs.replace(
                 made.get(name, EpisodeCounts(episode_id=name)),
                 first=None

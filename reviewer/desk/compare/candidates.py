@@ -1,7 +1,7 @@
 """Two candidates of one suite: the report's own regression, episode by episode."""
 
 from math import gcd
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from reviewer.db import registry
 from reviewer.db.connection import Connection
@@ -19,7 +19,7 @@ from reviewer.desk.reports.api import CandidateAssessment, Reports
 from reviewer.desk.scorecards.scorecard import rate_view
 from reviewer.desk.views import Rate, SuiteInfo
 from reviewer.exit_codes import ExitCode
-from reviewer.report.evidence import EpisodeCounts
+from reviewer.report.episodes import EpisodeCounts, Episodes, SideBySide
 from reviewer.suite.gates import GATES
 
 ORDER: tuple[EpisodeWord, ...] = ("lost", "gained", "changed", "unchanged", "not compared")
@@ -132,69 +132,78 @@ def comparison(
     )
 
 
+class _Shown(NamedTuple):
+    """How an episode with some counts on both sides is shown, and its place in the list."""
+
+    word: EpisodeWord
+    baseline: Outcome
+    candidate: Outcome
+    why: str
+    rank: tuple[int, bool, int]
+
+
 def _episodes(now: CandidateAssessment, keys: dict[str, int]) -> tuple[EpisodeChange, ...]:
-    before = {made.episode_id: made for made in now.gathered.baseline}
+    """Return the episodes by their change, critical failures first. Most episodes have equal
+    counts, which are looked at once."""
+    rows = now.assessment.figures.episodes
+    both = SideBySide(rows, Episodes.of(now.gathered.baseline))
     titles = {episode.episode_id: episode.title for episode in now.gathered.suite.episodes}
     against = now.assessment.regression
-    lost, gained, apart = set(against.lost), set(against.gained), set(against.not_compared)
-    grave, sides = set(against.new_critical), _Sides()
-    found = []
-    for made in now.assessment.figures.episodes:
-        name = made.episode_id
-        other = before.get(name, EpisodeCounts(episode_id=name))
-        now_said, candidate = sides.of(made)
-        then_said, baseline = sides.of(other)
-        word: EpisodeWord = "changed" if now_said != then_said else "unchanged"
-        if name in lost:
-            word = "lost"
-        elif name in gained:
-            word = "gained"
-        elif name in apart:
-            word = "not compared"
-        found.append(
+    words: dict[str, EpisodeWord] = dict.fromkeys(against.not_compared, "not compared")
+    words |= dict.fromkeys(against.gained, "gained")
+    words |= dict.fromkeys(against.lost, "lost")
+    grave = set(against.new_critical)
+    known: dict[tuple[object, ...], _Shown] = {}
+    ranked: dict[tuple[int, bool, int], list[EpisodeChange]] = {}
+    for name, key in zip(rows.names, both.keys, strict=True):
+        word, critical = words.get(name), name in grave
+        alike = key, word, critical
+        if (shown := known.get(alike)) is None:
+            shown = known[alike] = _shown(*both.counts(key), word, critical)
+            ranked.setdefault(shown.rank, [])
+        ranked[shown.rank].append(
             EpisodeChange(
                 key=keys.get(name, 0),
                 episode_id=name,
                 title=titles.get(name, ""),
-                change=word,
-                baseline=baseline,
-                candidate=candidate,
-                new_critical=name in grave,
-                why=_why(other.counted, made.counted) if word == "not compared" else "",
+                change=shown.word,
+                baseline=shown.baseline,
+                candidate=shown.candidate,
+                new_critical=critical,
+                why=shown.why,
             )
         )
-    return tuple(sorted(found, key=_rank))
+    return tuple(one for rank in sorted(ranked) for one in ranked[rank])
 
 
-def _rank(each: EpisodeChange) -> tuple[int, bool, int]:
-    """Return a sort key: by the change of the episode, critical failures first."""
-    return ORDER.index(each.change), not each.new_critical, -each.baseline.critical
+_NOTHING = EpisodeCounts(episode_id="")
 
 
-class _Sides(dict[tuple[Any, ...], tuple[tuple[object, ...], Outcome]]):
-    """What an episode's counts say of one side, and how it is shown; most episodes have equal
-    counts, which are looked at once."""
+def _shown(
+    made: EpisodeCounts,
+    now: EpisodeCounts,
+    base: EpisodeCounts | None,
+    then: EpisodeCounts | None,
+    word: EpisodeWord | None,
+    new_critical: bool,
+) -> _Shown:
+    base, then = base or _NOTHING, then or _NOTHING
+    if word is None:
+        word = "changed" if _said(made, now) != _said(base, then) else "unchanged"
+    why = _why(then, now) if word == "not compared" else ""
+    rank = ORDER.index(word), not new_critical, -base.critical
+    return _Shown(word, _outcome(base, then), _outcome(made, now), why, rank)
 
-    def of(self, made: EpisodeCounts) -> tuple[tuple[object, ...], Outcome]:
-        e = made.counted
-        kind = e.passes, e.measured, e.attempts, made.critical, e.gate_fail, e.gate_unknown
-        found = self.get(kind)
-        if found is None:
-            found = self[kind] = _said(made), _outcome(made)
-        return found
 
-
-def _said(made: EpisodeCounts) -> tuple[object, ...]:
+def _said(made: EpisodeCounts, e: EpisodeCounts) -> tuple[object, ...]:
     """Return the gates' results on an episode in a form that does not depend on the number of its
-    attempts."""
-    e = made.counted
+    attempts: of all of them, and of those that count."""
     whole = gcd(e.passes, e.attempts)
     rate = (e.passes // whole, e.attempts // whole) if e.attempts else None
     return rate, made.critical > 0, *(n > 0 for n in e.gate_fail), *(n > 0 for n in e.gate_unknown)
 
 
-def _outcome(made: EpisodeCounts) -> Outcome:
-    e = made.counted
+def _outcome(made: EpisodeCounts, e: EpisodeCounts) -> Outcome:
     return Outcome(
         passes=e.passes,
         measured=e.measured,

@@ -211,8 +211,8 @@ def amounts(then: Assessment, now: Assessment) -> tuple[Amount, ...]:
     """Return sums and medians of both sides; sums over different numbers of attempts have no
     difference."""
     a, b = then.figures, now.figures
-    made = [sum(e.attempts + e.infrastructure for e in side.counted) for side in (a, b)]
-    steps = [float(sum(e.steps for e in side.counted)) if n else None
+    made = [side.counted.total(lambda e: e.attempts + e.infrastructure) for side in (a, b)]
+    steps = [float(sum(side.counted.steps)) if n else None
              for side, n in zip((a, b), made, strict=True)]  # fmt: skip
     uneven = "" if made[0] == made[1] else f"sums over {made[0]} and {made[1]} attempts"
     return (

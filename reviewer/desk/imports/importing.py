@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from reviewer.db import count_blocks
 from reviewer.db.connection import Connection, close_writer
 from reviewer.db.schema import open_writer
 from reviewer.db.search import catch_up, more_pending
@@ -241,6 +242,7 @@ def import_units(
             import_all(context, units, on_file, tell)
         except SuiteTouched as error:
             raise suites.broken_error(*error.args) from error
+        count_blocks.catch_up(connection, place)
         if not more_pending(connection, INLINE_EVENTS):
             catch_up(connection, place)
     finally:

@@ -5,6 +5,7 @@ equal values share one object here.
 """
 
 import json
+from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import groupby
@@ -17,12 +18,13 @@ from reviewer.db import contracts, journal, registry, revisions
 from reviewer.db.codec import gate_results
 from reviewer.db.connection import Connection
 from reviewer.db.copies import RESTORED
+from reviewer.db.count_blocks import CountColumns, counts_of
 from reviewer.db.queries import attempts
 from reviewer.db.queries.candidates import candidates_on, earlier_decisions, revised_since
 from reviewer.db.queries.episodes import (
     NO_GATES,
     GateCounts,
-    count_rows,
+    by_gate,
     first_rows,
     gate_counts,
     roll_sums,
@@ -58,6 +60,7 @@ from reviewer.desk.reports.shards import arrivals, shards_missing
 from reviewer.desk.suites import near_ids
 from reviewer.gates.approvals import ANSWERS, PERSON, UNANSWERED, answer_of
 from reviewer.gates.model import SHARED
+from reviewer.report.episodes import EpisodeCounts, Episodes
 from reviewer.report.evidence import (
     AnsweredCalls,
     BreakGlassRecord,
@@ -65,7 +68,6 @@ from reviewer.report.evidence import (
     CostEntry,
     DiagnosticMeans,
     EarlierDecision,
-    EpisodeCounts,
     Evidence,
     FailedTrace,
     HarnessScores,
@@ -101,7 +103,7 @@ class EpisodeTotals(NamedTuple):
     """`episodes` in suite order. By key: the `names` of all episodes, and for those with attempts
     beyond the plan the `last` attempt of their first complete set."""
 
-    episodes: tuple[EpisodeCounts, ...]
+    episodes: Episodes
     names: dict[int, str]
     last: dict[int, int]
 
@@ -121,23 +123,65 @@ def episode_totals(
 ) -> EpisodeTotals:
     """Return a candidate's counts on every episode of a suite. `quarantined` counts refused records
     by episode id."""
-    passed = _GatePasses()
-    gates = gate_counts(connection, candidate)
-    first_sets = {row[0]: row for row in first_rows(connection, candidate)}
-    first_gates = gate_counts(connection, candidate, True) if first_sets else {}
-    episodes: list[EpisodeCounts] = []
-    names: dict[int, str] = {}
-    for key, name, *counts in count_rows(connection, suite, candidate):
-        names[key] = name
-        refused = quarantined.get(name, 0)
-        first = first_sets.get(key)
-        own = None
-        if first is not None:
-            counted = first_gates.get(key, NO_GATES)
-            own = _counts(name, first[2:], counted, refused, None, passed)
-        by_gate = gates.get(key, NO_GATES)
-        episodes.append(_counts(name, counts, by_gate, refused, own, passed))
-    return EpisodeTotals(tuple(episodes), names, {key: row[1] for key, row in first_sets.items()})
+    names = registry.episode_names(connection, suite)
+    episodes = _in_suite_order(names, counts_of(connection, candidate))
+    firsts = {row[0]: row for row in first_rows(connection, candidate)}
+    first_gates = gate_counts(connection, candidate, True) if firsts else {}
+    changed: dict[int, EpisodeCounts] = {}
+    for place, (key, name) in enumerate(names.items()) if firsts or quarantined else ():
+        refused, first = quarantined.get(name, 0), firsts.get(key)
+        if refused or first is not None:
+            counts = {"quarantined": refused}
+            own = None
+            if first is not None:
+                own = _first_counts(name, first[2:], first_gates.get(key, NO_GATES), refused)
+            changed[place] = msgspec.structs.replace(episodes[place], **counts, first=own)
+    last = {key: row[1] for key, row in firsts.items()}
+    return EpisodeTotals(episodes.with_rows(changed), names, last)
+
+
+def _in_suite_order(names: dict[int, str], counts: CountColumns) -> Episodes:
+    """Return counts in the order of the suite's episodes, zeros where there is no attempt."""
+    kinds = [_kind(*kind) for kind in counts.kinds]
+    columns = [counts.places, counts.costs, counts.steps]
+    if list(names) != counts.keys.tolist():
+        at = {key: place for place, key in enumerate(counts.keys)}
+        found = [at.get(key, -1) for key in names]
+        for n, nothing in enumerate((len(kinds), 0, 0)):
+            # A place of -1 is that of the value which is added.
+            columns[n] = array("q", map([*columns[n], nothing].__getitem__, found))
+        kinds.append(EpisodeCounts(episode_id=""))
+    return Episodes.in_columns(list(names.values()), kinds, *columns)
+
+
+def _kind(
+    attempts: int,
+    measured: int,
+    passes: int,
+    critical: int,
+    infra: int,
+    in_plan: int,
+    cost_unknown: int,
+    gates: Iterable[tuple[str, int, int]],
+) -> EpisodeCounts:
+    fail, unknown = by_gate(gates)
+    return EpisodeCounts(
+        episode_id="",
+        attempts=attempts,
+        measured=measured,
+        passes=passes,
+        critical=critical,
+        infrastructure=infra,
+        in_plan=in_plan,
+        cost_unknown=cost_unknown,
+        gate_pass=_gate_passes(attempts, fail, unknown),
+        gate_fail=fail,
+        gate_unknown=unknown,
+    )
+
+
+def _gate_passes(attempts: int, fail: Iterable[int], unknown: Iterable[int]) -> tuple[int, ...]:
+    return tuple(attempts - f - u for f, u in zip(fail, unknown, strict=True))
 
 
 class BaselineTotals:
@@ -163,27 +207,9 @@ class BaselineTotals:
         return episode_totals(connection, suite, candidate, quarantined)
 
 
-class _GatePasses(dict[tuple[int, GateCounts], tuple[tuple[int, ...], GateCounts]]):
-    """Attempts that pass each gate, and those that do not, from (attempts, attempts that do
-    not)."""
-
-    def __missing__(self, made: tuple[int, GateCounts]) -> tuple[tuple[int, ...], GateCounts]:
-        attempts, gates = made
-        passed = tuple(attempts - f - u for f, u in zip(*gates, strict=True))
-        self[made] = found = passed, gates
-        return found
-
-
-def _counts(
-    name: str,
-    row: Any,
-    gates: GateCounts,
-    quarantined: int,
-    first: EpisodeCounts | None,
-    known: _GatePasses,
-) -> EpisodeCounts:
+def _first_counts(name: str, row: Any, gates: GateCounts, quarantined: int) -> EpisodeCounts:
     attempts, measured, passes, critical, infra, in_plan, cost_nano, cost_unknown, steps = row
-    passed, (fail, unknown) = known[attempts, gates]
+    fail, unknown = gates
     return EpisodeCounts(
         episode_id=name,
         attempts=attempts,
@@ -196,10 +222,9 @@ def _counts(
         cost_nano=cost_nano,
         cost_unknown=cost_unknown,
         steps=steps,
-        gate_pass=passed,
+        gate_pass=_gate_passes(attempts, fail, unknown),
         gate_fail=fail,
         gate_unknown=unknown,
-        first=first,
     )
 
 
@@ -351,20 +376,17 @@ def restored_stores(connection: Connection) -> tuple[RestoredStore, ...]:
 
 def _baseline_counts(
     connection: Connection, suite: registry.SuiteRow, than: Baseline, totals: BaselineTotals
-) -> tuple[EpisodeCounts, ...]:
+) -> Episodes:
     if than.key is None:
-        return ()
+        return Episodes()
     if than.other is None:
         read = totals.of_baseline(connection, suite.id, than.key)
         return _as_promoted(connection, than, read)
     read = episode_totals(connection, than.other.id, than.key, {})
-    found = _as_promoted(connection, than, read)
-    return tuple(each for each in found if each.episode_id in than.same)
+    return _as_promoted(connection, than, read).chosen(than.same.__contains__)
 
 
-def _as_promoted(
-    connection: Connection, than: Baseline, read: EpisodeTotals
-) -> tuple[EpisodeCounts, ...]:
+def _as_promoted(connection: Connection, than: Baseline, read: EpisodeTotals) -> Episodes:
     """Return the baseline's counts, without the verdicts that changed to failures since it was
     promoted: a record that came in later does not make it easier to be as good."""
     if than.promoted is None or than.promoted.candidate_id != than.baseline_id or than.key is None:
@@ -373,12 +395,13 @@ def _as_promoted(
     for one in revised_since(connection, than.key, than.promoted.number):
         if one.attempt <= read.last.get(one.episode, one.attempt):
             changed[read.names[one.episode]] += 1
-    return tuple(_unknown(each, changed[each.episode_id]) for each in read.episodes)
+    places = (n for n, name in enumerate(read.episodes.names) if changed and name in changed)
+    return read.episodes.with_rows(
+        {n: _unknown(read.episodes[n], changed[read.episodes.names[n]]) for n in places}
+    )
 
 
 def _unknown(each: EpisodeCounts, changed: int) -> EpisodeCounts:
-    if not changed:
-        return each
     counted = msgspec.structs.replace(each.counted, measured=each.counted.measured - changed)
     return counted if each.first is None else msgspec.structs.replace(each, first=counted)
 
@@ -594,11 +617,9 @@ def diagnostics(connection: Connection, candidate: int) -> DiagnosticMeans:
     )
 
 
-def probe_suite(
-    suite: Suite, counts: Iterable[EpisodeCounts], episodes: Iterable[Episode]
-) -> Suite:
+def probe_suite(suite: Suite, counts: Episodes, episodes: Iterable[Episode]) -> Suite:
     """Return a probe as a suite: its episodes, and as many attempts as the most that were made."""
-    most = max((each.attempts + each.infrastructure for each in counts), default=1)
+    most = max(counts.tally(lambda each: each.attempts + each.infrastructure), default=1)
     return msgspec.structs.replace(
         suite,
         episodes=tuple(Episode(episode_id=each.episode_id, title=each.title) for each in episodes),

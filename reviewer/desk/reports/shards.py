@@ -8,7 +8,8 @@ from reviewer.db import registry
 from reviewer.db.connection import Connection
 from reviewer.db.queries.attempts import filled_slots
 from reviewer.db.run_records import RunRecords, ShardOfPlan
-from reviewer.report.evidence import EpisodeCounts, MissingShard
+from reviewer.report.episodes import Episodes
+from reviewer.report.evidence import MissingShard
 from reviewer.running.shards import owners
 from reviewer.suite.model import Suite
 
@@ -46,12 +47,12 @@ def shards_missing(
     suite_key: int,
     candidate: registry.CandidateRow,
     suite: Suite,
-    counts: Iterable[EpisodeCounts],
+    counts: Episodes,
 ) -> tuple[MissingShard, ...]:
     """Return the shards that the planned slots without a trace belong to; none where no run had
     shards. Shards are numbered as in the last run."""
     plan = registry.plan_of(suite, candidate.planned).attempts
-    if not arrived.shards or suite.probe or all(one.in_plan >= plan for one in counts):
+    if not arrived.shards or suite.probe or not counts.total(lambda e: e.in_plan < plan):
         return ()
     of = arrived.shards[-1].of
     episodes = [episode.episode_id for episode in suite.episodes]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import rfc8785
 
-from reviewer.db import journal, registry, sources
+from reviewer.db import count_blocks, journal, registry, sources
 from reviewer.db.connection import Connection, close_writer, reader_if_made, transaction
 from reviewer.db.queries.attempts import filled_slots
 from reviewer.db.queries.quarantine import reasons_of_source
@@ -239,6 +239,7 @@ class RunWriter:
         try:
             if done:
                 self._batcher.flush(done=True)
+            count_blocks.catch_up(self._connection, self._store)
             if not more_pending(self._connection, INLINE_EVENTS):
                 catch_up(self._connection, self._store)
         finally:

@@ -161,7 +161,7 @@ def _steps(found: CandidateAssessment) -> TrendPoint:
     if not made:
         return TrendPoint(value=None, why="no attempts")
     return TrendPoint(
-        value=sum(e.steps for e in episodes) / made, about=f"mean over {counted(made, 'attempt')}"
+        value=sum(episodes.steps) / made, about=f"mean over {counted(made, 'attempt')}"
     )
 
 

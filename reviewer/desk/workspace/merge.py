@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from reviewer.db import decisions, journal, registry
+from reviewer.db import count_blocks, decisions, journal, registry
 from reviewer.db.connection import (
     DAMAGE,
     Connection,
@@ -425,6 +425,7 @@ class _Merge:
         batcher.flush(done=True)
         with transaction(self.ours, self.workspace.store):
             settle_source(self.ours, batcher.source)
+        count_blocks.catch_up(self.ours, self.workspace.store)
         if not more_pending(self.ours, INLINE_EVENTS):
             catch_up(self.ours, self.workspace.store)
         self.problems += carrier.problems

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from reviewer.db import registry
+from reviewer.db import count_blocks, registry
 from reviewer.db.connection import Connection, close_writer, one_moment, transaction
 from reviewer.db.counts import rebuild_firsts, rebuild_rolls, wrong_firsts, wrong_rolls
 from reviewer.db.figure_blocks import missing_blocks, put_blocks, wrong_blocks
@@ -175,7 +175,7 @@ class _Walk:
                     rebuild_firsts(self._connection, key, plan)
 
     def _mend_blocks(self) -> None:
-        """Rebuild the blocks of figures that contradict their traces or are missing."""
+        """Rebuild the blocks of figures and of counts that contradict their rows or are missing."""
         with one_moment(self._connection):
             blocks = [*wrong_blocks(self._connection), *missing_blocks(self._connection)]
         while blocks:
@@ -183,6 +183,12 @@ class _Walk:
             with transaction(self._connection, self._store):
                 put_blocks(self._connection, some)
             time.sleep(BREATH)
+        with one_moment(self._connection):
+            wrong = count_blocks.wrong_count_blocks(self._connection)
+        if wrong:
+            with transaction(self._connection, self._store):
+                count_blocks.forget(self._connection, wrong)
+        count_blocks.catch_up(self._connection, self._store)
 
     def _take(
         self, judging: Judging, place: int, plans: dict[int, registry.Plan], page: Judged

@@ -69,8 +69,8 @@ def _fill(items: list[str], room: int, leading: int) -> str:
 def _promote_lines(assessment: Assessment) -> tuple[str, str]:
     shown = assessment.figures
     critical, rate = shown.critical, shown.hard_pass
-    stable = sum(1 for e in shown.counted if 0 < e.attempts == e.passes)
-    later = sum(e.attempts for e in shown.episodes) - rate.n
+    stable = shown.counted.total(lambda e: 0 < e.attempts == e.passes)
+    later = shown.episodes.total(lambda e: e.attempts) - rate.n
     return (
         f"no reason against: {stable} of {len(shown.episodes)} episodes passed every attempt, "
         f"{rate.passes} of {rate.n}" + (f"; {later} made later do not count" if later else ""),

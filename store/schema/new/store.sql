@@ -655,6 +655,31 @@ CREATE TRIGGER figure_block_changed
   AFTER UPDATE OF candidate, episode, passed, infra, latency_ms, diagnostics, source
   ON trace
   BEGIN DELETE FROM figure_block WHERE block = OLD.id / 512; END;
+CREATE TABLE count_block (
+  id        INTEGER PRIMARY KEY,        -- candidate << 40 | block: one number is found in a third of the time
+  candidate INTEGER NOT NULL CHECK (candidate = id >> 40),
+  episodes  BLOB NOT NULL,              -- uint16: id % 512 of each, rising
+  kinds     TEXT NOT NULL,              -- JSON: each combination of the other counts once
+  places    BLOB NOT NULL,              -- uint16, of each episode: its place in `kinds`
+  costs     BLOB NOT NULL,              -- int64, nano-USD
+  steps     BLOB NOT NULL               -- int64
+) STRICT;
+CREATE TRIGGER count_block_roll_added AFTER INSERT ON roll
+  BEGIN DELETE FROM count_block WHERE id = NEW.candidate << 40 | NEW.episode / 512; END;
+CREATE TRIGGER count_block_roll_changed AFTER UPDATE ON roll
+  BEGIN DELETE FROM count_block WHERE id = NEW.candidate << 40 | NEW.episode / 512; END;
+CREATE TRIGGER count_block_roll_moved AFTER UPDATE OF candidate, episode ON roll
+  BEGIN DELETE FROM count_block WHERE id = OLD.candidate << 40 | OLD.episode / 512; END;
+CREATE TRIGGER count_block_roll_gone AFTER DELETE ON roll
+  BEGIN DELETE FROM count_block WHERE id = OLD.candidate << 40 | OLD.episode / 512; END;
+CREATE TRIGGER count_block_gate_added AFTER INSERT ON gate_count WHEN NEW.first = 0
+  BEGIN DELETE FROM count_block WHERE id = NEW.candidate << 40 | NEW.episode / 512; END;
+CREATE TRIGGER count_block_gate_changed AFTER UPDATE ON gate_count WHEN NEW.first = 0
+  BEGIN DELETE FROM count_block WHERE id = NEW.candidate << 40 | NEW.episode / 512; END;
+CREATE TRIGGER count_block_gate_moved AFTER UPDATE OF candidate, first, episode ON gate_count
+  BEGIN DELETE FROM count_block WHERE id = OLD.candidate << 40 | OLD.episode / 512; END;
+CREATE TRIGGER count_block_gate_gone AFTER DELETE ON gate_count
+  BEGIN DELETE FROM count_block WHERE id = OLD.candidate << 40 | OLD.episode / 512; END;
 INSERT INTO meta VALUES ('event_shapes', '0');
 INSERT INTO meta VALUES ('indexed', '0');
-PRAGMA user_version=21;
+PRAGMA user_version=22;
