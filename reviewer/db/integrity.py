@@ -85,6 +85,7 @@ def content_faults(connection: sqlite3.Connection) -> list[str]:
             for fault in _wrong_rows(connection, table, entries)
         ),
         *archiving_faults(connection, archived),
+        *_unreadable_notes(connection),
     ]
 
 
@@ -157,6 +158,18 @@ def _wrong_names(
                 yield f"the attempts planned for {one.candidate_id} of {row.suite_id}"
     yield from (f"suite {name} is gone" for name in suites)
     yield from (f"candidate {name} of {suite} is gone" for suite, name in candidates)
+
+
+def _unreadable_notes(connection: sqlite3.Connection) -> Iterator[str]:
+    """Yield sources whose notes are no list of texts. No entry holds them: they say what an import
+    told, and grow while a file is read."""
+    for source, notes in connection.execute("SELECT id, notes FROM source ORDER BY id"):
+        try:
+            told = json.loads(notes)
+        except (TypeError, ValueError):
+            told = None
+        if not isinstance(told, list) or not all(isinstance(one, str) for one in told):
+            yield f"the notes on source {source} cannot be read"
 
 
 def _finished(connection: sqlite3.Connection, source: int) -> bool:

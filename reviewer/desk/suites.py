@@ -29,6 +29,7 @@ from reviewer.suite.folder import (
     CANDIDATES,
     SuiteBroken,
     candidate_files,
+    misnamed,
     read_bytes,
     read_suite,
     suite_state,
@@ -237,9 +238,15 @@ def _read(workspace: Workspace, connection: Connection | None, suite_id: str) ->
     if row is not None:
         return _ready(load_trusted(state.files), state.files, folder)
     try:
-        return _ready(read_suite(folder, stopping.check).suite, state.files, folder)
+        suite = read_suite(folder, stopping.check).suite
     except ContractError as error:
         raise refusal_of(error) from error
+    if (reason := misnamed(folder, suite.suite_id)) is not None:
+        raise DeskError(
+            f"{suite_id}/suite.json: $.suite_id: {reason}",
+            f"name the folder {shown(suite.suite_id)} as when it was frozen",
+        )
+    return _ready(suite, state.files, folder)
 
 
 def _ready_draft(workspace: Workspace, folder: Path, state: FolderState) -> ReadySuite:
@@ -263,9 +270,8 @@ def _ready_draft(workspace: Workspace, folder: Path, state: FolderState) -> Read
     except ContractError as error:
         raise refusal_of(error) from error
     problems = list(checked.problems)
-    if checked.suite is not None and checked.suite.suite_id != name:
-        said = f"`{shown(checked.suite.suite_id)}` is in a folder named `{shown(name)}`"
-        problems.append(Problem("suite.json", "$.suite_id", said))
+    if checked.suite is not None and (reason := misnamed(folder, checked.suite.suite_id)):
+        problems.append(Problem("suite.json", "$.suite_id", reason))
     if checked.suite is None or problems:
         raise DeskError(
             str(ContractError.of([each._replace(file=f"{name}/{each.file}") for each in problems])),
@@ -458,8 +464,11 @@ def _folder_info(workspace: Workspace, folder: Path, one: _StoredSuite | None) -
         )
     episodes, attempts = (one.episodes, one.attempts) if one else (0, 0)
     if one is None and not problem:
-        held = ready_suite(workspace, None, folder.name)
-        episodes, attempts = len(held.suite.episodes), held.suite.policy.attempts
+        try:
+            held = ready_suite(workspace, None, folder.name)
+            episodes, attempts = len(held.suite.episodes), held.suite.policy.attempts
+        except DeskError as error:  # costs the other suites nothing
+            problem = str(error)
     word: SuiteState = "broken" if problem else "frozen"
     return SuiteInfo(
         suite_id=folder.name,

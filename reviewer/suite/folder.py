@@ -168,7 +168,18 @@ def suite_problems(folder: Path) -> list[Problem]:
     files = {path: data for path, data in state.files.items() if path != LOCK_FILE}
     checked = check_suite(files, state.digest, to_freeze=state.state != "frozen")
     problems += _inside(folder, checked.problems)
+    if checked.suite is not None and (reason := misnamed(folder, checked.suite.suite_id)):
+        problems += _inside(folder, (Problem("suite.json", "$.suite_id", reason),))
     return problems + candidates
+
+
+def misnamed(folder: Path, suite_id: str) -> str | None:
+    """Return why a suite cannot be used in this folder, or None: suites are found by the name of
+    their folder."""
+    name = folder.name if folder.name not in ("", "..") else folder.resolve().name
+    if suite_id == name:
+        return None
+    return f"`{shown(suite_id)}` is in a folder named `{shown(name)}`"
 
 
 def locked_files(folder: Path, look: Callable[[], None] = lambda: None) -> dict[str, bytes]:

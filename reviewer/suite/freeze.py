@@ -25,6 +25,7 @@ from reviewer.suite.folder import (
     candidate_files,
     candidate_folder,
     locked_files,
+    misnamed,
     read_bytes,
     suite_state,
     yaml_files,
@@ -79,9 +80,7 @@ def freeze(
         raise ContractError(f"{folder.name}/{LOCK_FILE}", "$", f"already frozen; {way_out}")
     _as_tried(folder, state.files, tried)
     suite = _valid(state.files)
-    suite_id = suite.suite_id
-    if suite_id != folder.resolve().name:
-        reason = f"`{shown(suite_id)}` is in a folder named `{shown(folder.resolve().name)}`"
+    if (reason := misnamed(folder, suite.suite_id)) is not None:
         raise ContractError(SUITE_FILE, "$.suite_id", reason)
     there = state.files.get(POWER_FILE)
     made = None if power is None else power(suite, there)

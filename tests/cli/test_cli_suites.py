@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -199,6 +200,26 @@ def test_a_broken_suite_beside_a_good_one_does_not_stop_the_good_one(full: Door)
     said = full.run("scorecard", "--suite", SUITE, "--candidate", V8)
     assert said.code == 0, said
     assert full.run("scorecard", "--suite", "refund-eval-v6", "--candidate", V8).code == 20
+
+
+def test_a_suite_in_a_folder_of_another_name_is_named_and_costs_no_other(full: Door) -> None:
+    other = full.root / "suites" / "renamed"
+    shutil.copytree(full.suite, other)
+    told = f"renamed/suite.json: $.suite_id: `{SUITE}` is in a folder named `renamed`"
+    for command in (("suite", "check"), ("suite", "check", "renamed"), ("run", "renamed", V8)):
+        said = full.run(*command)
+        assert said.code == 20
+        assert told in said.out + said.err
+    rows = {
+        row["suite_id"]: row["state"] for row in json.loads(full.ok("suite", "list", "--json").out)
+    }
+    assert (rows["renamed"], rows[SUITE]) == ("broken", "frozen")
+    for name in ("suite.lock", "suite.sha256"):
+        (other / name).unlink()
+    shutil.rmtree(other / ".frozen")
+    said = full.run("suite", "check", "renamed")
+    assert (said.code, "valid draft" in said.err) == (20, False)
+    assert told in said.out
 
 
 @pytest.mark.parametrize("name", ["..", "", "a/b", "nosuch", "a\\b"])

@@ -134,6 +134,8 @@ COLUMNS = (
     ("manifest", "UPDATE candidate SET manifest=x'7b7d'"),
     ("name", "UPDATE candidate SET candidate_id='refund-agent-v6' WHERE id=1"),
     ("source", "UPDATE source SET path='elsewhere'"),
+    ("source notes", "UPDATE source SET notes=substr(notes, 2)"),
+    ("source note", "UPDATE source SET notes='[1]'"),
     ("quarantine", "UPDATE quarantine SET candidate_id='nobody'"),
     ("quarantine gone", "DELETE FROM quarantine"),
     ("trace gone", "DELETE FROM trace WHERE passed=0"),
