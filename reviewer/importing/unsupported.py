@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from reviewer.importing.database import MAGIC, is_damaged, tables_in
 from reviewer.importing.foreign_json import Remembered
+from reviewer.importing.formats.chat.initiator import is_result
 from reviewer.importing.head import Head
 from reviewer.importing.messages.streams import is_stream
 from reviewer.importing.pipeline import parquet
@@ -75,6 +76,7 @@ def _told_beside(head: Head, name: str) -> bool:
 
 _PARQUET = "a Parquet file"
 _SCREEN = "Cline's or Roo Code's screen messages"
+_AG2_LOG = "AG2's log of requests, a database"
 _GOOSE = "what goose printed for people"
 _GOOSES = "goose's list of sessions, not their messages"
 _DAMAGED = "a damaged SQLite database"
@@ -93,6 +95,7 @@ _WAYS_OUT = {
     "a LangGraph checkpoint database": (
         "write what `list(graph.get_state_history(config))` returns as JSON"
     ),
+    _AG2_LOG: "write what the chat returned, with its chat_history, as JSON",
     _GOOSE: "write it again with `goose run --quiet`, or export the session",
     _GOOSES: "import goose's sessions.db, or export each with `goose session export`",
     _SCREEN: "import the api_conversation_history.json of its task",
@@ -225,6 +228,7 @@ _DATABASES: tuple[tuple[dict[str, set[str]], str], ...] = (
     ({"session_message": {"session_id", "type", "data"}}, "OpenCode's database of version 2"),
     ({"latest_kickoff_task_outputs": {"task_id", "output"}}, "CrewAI's database"),
     ({"flow_states": {"flow_uuid", "state_json"}}, "CrewAI's database"),
+    ({"chat_completions": {"invocation_id", "request", "response"}}, _AG2_LOG),
     ({"cursorDiskKV": {"key", "value"}}, "Cursor's database"),
     ({"preprocessed_traces": {"run_id", "raw_logging_results"}}, "HAL's database"),
 )  # fmt: skip
@@ -356,7 +360,7 @@ _TOOLS: tuple[_Tool, ...] = (
     _Tool("a Dify conversation", ("agent_thoughts",)),
     _Tool("Mistral's conversations", ("object",), _starts("object", "conversation.")),
     _Tool("Mistral's conversations", ("object", "type", "tool_call_id"), _among("object", "entry")),
-    _Tool("a Cohere v1 chat", ("chat_history",)),
+    _Tool("a Cohere v1 chat", ("chat_history",), lambda row: not is_result(row)),
     _Tool("a Cohere v1 exchange", ("request", "response"), _inside("request", "message")),
     _Tool("an OpenCode session", ("info", "parts"), lambda row: isinstance(row["parts"], list)),
     _Tool("smolagents steps", ("step_number", "tool_calls")),

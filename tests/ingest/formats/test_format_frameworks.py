@@ -576,6 +576,50 @@ def test_ag2_lists_the_results_of_several_calls_in_one_message(tmp_path: Path) -
     assert "unread" not in record
 
 
+def history(initiator: str = "user", *, several: bool = True) -> list[dict[str, Any]]:
+    """As ag2 0.9 and pyautogen 0.2 keep a chat for the agent that began it."""
+    made = [{"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]
+    seen = [{"tool_call_id": "c1", "role": "tool", "content": "fine"}]
+    calls = [
+        {"content": "Looking.", "tool_calls": made, "role": "assistant"},
+        {"content": "fine", "tool_responses": seen, "role": "tool", "name": initiator},
+    ]
+    return [
+        {"content": "look", "role": "assistant", "name": initiator},
+        *(calls if several else ()),
+        {"content": "All done.", "role": "user", "name": "desk"},
+    ]
+
+
+def test_ag2_a_history_of_the_agent_that_began_the_chat_has_its_roles_turned(
+    tmp_path: Path,
+) -> None:
+    whole = [("user", "look"), ("agent", "Looking."), ("agent", "All done.")]
+    record = the(OpenAIChatReader(), written(tmp_path, history("boss")))
+    assert said(record) == whole
+    assert record["final_message"] == "All done."
+    assert "unread" not in record
+    words = the(OpenAIChatReader(), written(tmp_path, history("user_proxy", several=False)))
+    assert said(words) == [whole[0], whole[-1]]
+
+
+def test_ag2_a_chats_result_is_read_with_its_tokens(tmp_path: Path) -> None:
+    used = {"total_cost": 0, "m-1": {"cost": 0, "prompt_tokens": 350, "completion_tokens": 45}}
+    cost = {"usage_including_cached_inference": used}
+    value = {"chat_id": 1, "chat_history": history(), "summary": "", "cost": cost,
+             "human_input": []}  # fmt: skip
+    record = the(OpenAIChatReader(), written(tmp_path, value))
+    assert (record["candidate_id"], record["final_message"]) == ("m-1", "All done.")
+    assert record["usage"] == {"input_tokens": 350, "output_tokens": 45}
+
+
+def test_ag2_a_list_that_may_be_such_a_history_is_not_measured(tmp_path: Path) -> None:
+    talk = history("bot", several=False)
+    assert the(OpenAIChatReader(), written(tmp_path, talk))["unread"]
+    greeting = [{**talk[0], "name": None}, {"role": "user", "content": "hi"}]
+    assert "unread" not in the(OpenAIChatReader(), written(tmp_path, greeting))
+
+
 def test_autogen_a_call_only_an_agent_remembers_is_not_measured(tmp_path: Path) -> None:
     value = team(loaded(FILES / "autogen" / "task_result.json")["messages"])
     held = value["agent_states"]["lamp_desk"]["agent_state"]["llm_context"]["messages"]

@@ -28,6 +28,7 @@ from reviewer.importing.formats.chat import (
     dialect_of,
     ended,
     episode_of,
+    initiator,
     is_pair,
     list_in,
     opened_pair,
@@ -51,6 +52,12 @@ from reviewer.importing.source import Source
 from reviewer.trace.record import SourceVerdict
 
 _BARE = "chat messages have no id, time, cost or verdict: episodes are named by file and place"
+
+
+WHOSE = (
+    "the first message is of a named assistant: AG2 and AutoGen write the task so, and answers as "
+    "the user's; other tools write a greeting so"
+)
 
 
 class OpenAIChatReader(Format):
@@ -86,7 +93,7 @@ class OpenAIChatReader(Format):
         reader's."""
         if unsupported.tool(head):
             return None  # messages of a tool that keeps more than messages
-        first = as_pair(opened_pair(head.first))
+        first = as_pair(opened_pair(initiator.as_record(head.first)))
         found = self.messages(head.value) or self.messages(first)
         if found and is_pair(first):
             answer = split(first)[1]
@@ -112,7 +119,7 @@ class OpenAIChatReader(Format):
         lost: list[str] = []  # lines that may be part of any later conversation
         number = 0
         for name, record in source.records():
-            value = as_pair(opened_pair(record))
+            value = as_pair(opened_pair(initiator.as_record(record)))
             if isinstance(value, Broken):
                 number += 1
                 lost.append(name)
@@ -139,16 +146,29 @@ class OpenAIChatReader(Format):
         def make() -> Foreign:
             draft = Draft(self.name)
             transcript = Transcript(draft)
-            messages = self.say(transcript, value)
+            told = self.of_initiator(value)
+            messages = self.say(transcript, told)
             if not messages:
                 raise Rejected("missing:messages")
             transcript.finish()
-            transcript.account.tell(value, draft)
+            transcript.account.tell(told, draft)
             tell_lost(draft, lost)
-            own = mapping(value)
+            if initiator.is_unclear(messages):
+                draft.unread("messages.role")
+                draft.note(WHOSE)
+            own = mapping(told)
             return self.foreign(source, number, own, draft, messages)
 
         return source.attempt(make, f"record {number}")
+
+    def of_initiator(self, value: Any) -> Any:
+        """Return a record in which each message has the role that its speaker had in the task."""
+        if isinstance(value, list):
+            return initiator.told(value)
+        if isinstance(value, dict) and isinstance(held := value.get("messages"), list):
+            messages = initiator.told(held)
+            return value if messages is held else {**value, "messages": messages}
+        return value
 
     def say(self, transcript: Transcript, value: Any) -> list[Any]:
         """Read the messages of a record and return them."""
