@@ -23,6 +23,7 @@ OTHERWISE = "the result says that the run ended well, and its last step that it 
 UNFINISHED = "unfinished"
 _REPORT = re.compile(r"Here is the final answer from your managed agent '")
 _STEP = frozenset(("model_output", "model_output_message", "tool_calls", "observations"))
+_OLD = frozenset(("step", "action_output", "observations", "tool_calls"))
 _OTHER_STEPS = ("task", "plan", "facts", "system_prompt", "model_output_message_plan")
 _RESULT = frozenset(("output", "state", "token_usage", "timing", "system_prompt"))
 _STATES = {"success": "completed", "max_steps_error": "max_steps"}
@@ -31,7 +32,7 @@ _STATES = {"success": "completed", "max_steps_error": "max_steps"}
 class SmolagentsMemoryReader(Format):
     name = "smolagents-memory"
     facts = FormatFacts(
-        by="a list of steps with `step_number`, alone or as `steps` of a run's result",
+        by="a list of steps with `step_number` or `step`, alone or as `steps` of a run's result",
         steps="yes; of code, what ran it; a run with managed agents is not measured",
         times="yes",
         tokens="yes",
@@ -50,12 +51,19 @@ class SmolagentsMemoryReader(Format):
 def _are_steps(value: Any) -> bool:
     if not isinstance(value, list) or not value:
         return False
-    steps = [one for one in value if isinstance(one, dict)]
+    steps = [_numbered(one) for one in value if isinstance(one, dict)]
     return any(map(_is_action, steps)) and not any("role" in one for one in steps)
 
 
 def _is_action(step: dict[str, Any]) -> bool:
     return "step_number" in step and bool(_STEP & step.keys())
+
+
+def _numbered(step: Any) -> Any:
+    """Return a step with its number under the name of today: before 1.13 it was `step`."""
+    if not isinstance(step, dict) or "step_number" in step or not _OLD <= step.keys():
+        return step
+    return {**step, "step_number": step["step"]}
 
 
 def _run(source: Source, value: Any) -> Foreign:
@@ -64,7 +72,7 @@ def _run(source: Source, value: Any) -> Foreign:
     if not isinstance(steps, list) or not steps:
         raise Rejected("missing:steps")
     draft = Draft(SmolagentsMemoryReader.name)
-    kept = steps[:MOST_STEPS]
+    kept = [_numbered(one) for one in steps[:MOST_STEPS]]
     add_steps(draft, [_without_copies(one) for one in kept])
     if len(kept) < len(steps) or not _in_a_row(kept):
         draft.unread(f"steps{CUT}")

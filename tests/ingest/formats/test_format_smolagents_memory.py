@@ -91,3 +91,15 @@ def test_a_call_that_failed_and_is_not_in_its_step_is_not_measured(tmp_path: Pat
         steps[1]["model_output_message"] = None
 
     assert "tool_calls" in paths(changed(tmp_path, "memory.json", change))
+
+
+def test_steps_of_before_1_13_have_their_number_under_another_name(tmp_path: Path) -> None:
+    def change(steps: list[dict[str, Any]]) -> None:
+        for one in steps:
+            if "step_number" in one:
+                one["step"] = one.pop("step_number")
+
+    found, today = changed(tmp_path, "memory.json", change), record(FOLDER / "memory.json")
+    assert found["events"] == today["events"]
+    assert (found["termination"], found["final_message"]) == ("completed", "5")
+    assert paths(found) == paths(today)
