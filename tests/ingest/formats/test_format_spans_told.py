@@ -700,3 +700,17 @@ def test_laminar_the_executor_is_the_agent_and_evaluators_give_scores(tmp_path: 
         {"name": "exact", "value": 1}, {"name": "polite", "value": 0.5},
         {"name": "short", "value": 1},
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("scope", "status"), [("pydantic-ai", "error"), ("other", "ok")])
+def test_a_call_that_pydantic_ai_asks_to_make_again_failed(
+    scope: str, status: str, tmp_path: Path
+) -> None:
+    """As pydantic-ai 0.4 traced it, whose span of such a call has no error."""
+    again = "try again\n\nFix the errors and try again."
+    value = request(agent(1), tool(2, "retry", "c1", again, parent=1))
+    value["resourceSpans"][0]["scopeSpans"][0]["scope"] = {"name": scope, "version": "0.4.0"}
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(value))
+    (record,) = told(READER, path).values()
+    assert used(record) == [("retry", status)]

@@ -333,7 +333,7 @@ class _Tool:
     def end(self) -> None:
         span, result = self._span, self._use.result
         status: Status = "ok"
-        if span.error or self._use.failed:
+        if span.error or self._use.failed or _asks_again(span, result):
             timed_out = "timeout" in _error_type(span).casefold()
             status = "timeout" if timed_out else "error"
             result = _failure(span) if result is None else result
@@ -344,6 +344,16 @@ class _Tool:
         if self._call is not None:
             part, lasted = Part("result", result), span.lasted_ms
             self._telling.end(self._call, part, status, at=span.stamp, latency_ms=lasted)
+
+
+def _asks_again(span: Span, result: Any) -> bool:
+    """Return whether a result is PydanticAI's words to the model that a call failed: before 1.0 the
+    span of such a call has no error."""
+    return (
+        isinstance(result, str)
+        and span.scope.startswith("pydantic-ai")
+        and result.rstrip().endswith("Fix the errors and try again.")
+    )
 
 
 def _tell_end(span: Span, telling: Conversation, *, known: bool, alone: bool) -> None:
