@@ -61,7 +61,7 @@ def _is_action(step: dict[str, Any]) -> bool:
 
 def _numbered(step: Any) -> Any:
     """Return a step with its number under the name of today: before 1.13 it was `step`."""
-    if not isinstance(step, dict) or "step_number" in step or not _OLD <= step.keys():
+    if not isinstance(step, dict) or "step_number" in step or not step.keys() >= _OLD:
         return step
     return {**step, "step_number": step["step"]}
 
