@@ -487,6 +487,10 @@ class _Walk:
                     self._repeated(one, (place, at), seq)
 
 
+_DRESSED = frozenset(("type", "data"))
+"""The members of a message as LangChain's `messages_to_dict` writes it."""
+
+
 class _DraftCalls:
     """The calls of a draft, by which a copy is distinguished from a second act."""
 
@@ -507,6 +511,8 @@ class _DraftCalls:
             return bool(part) and all(isinstance(one, dict) and self.holds(one) for one in part)
         if not isinstance(part, dict) or isinstance(part, RepeatedMembers):
             return False
+        if part.keys() == _DRESSED:
+            return self.holds(part["data"])
         index = self._index
         if index is None:
             index = self._index = self._draft.index()

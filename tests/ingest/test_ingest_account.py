@@ -45,6 +45,7 @@ def left(record: Any) -> list[str]:
         ({"a": {"toolUse": {"name": "steal", "input": {"b": 1}}}}, ["a.toolUse"]),
         ({"log": '{"tool_calls": [{"name": "steal", "arguments": {}}]}'}, ["log"]),
         ({"a": {"action": "steal", "action_input": "x"}}, ["a"]),
+        ({"a": {"type": "tool", "data": {"content": "x", "tool_call_id": "c2"}}}, ["a"]),
     ],
 )
 def test_an_act_that_was_not_taken_is_left(record: Any, paths: list[str]) -> None:
@@ -55,6 +56,7 @@ def test_an_act_that_was_not_taken_is_left(record: Any, paths: list[str]) -> Non
     "record",
     [
         {"choices": [{"message": {"tool_calls": [CALL]}}]},
+        {"a": {"type": "tool_call", "data": {"id": "c1", "name": "refund", "args": {"a": 1}}}},
         {"metadata": {"raw": json.dumps({"tool_calls": [CALL]})}},
         {"tools": [{"type": "function", "function": {"name": "refund", "parameters": {"a": 1}}}]},
         {

@@ -54,7 +54,10 @@ def _anthropic_result(value: dict[str, Any], account: Account) -> list[Part]:
     account.read(value, _RESULT, strict=True)
     account.whole(content)
     kind = content.get("type") if isinstance(content, dict) else None
+    # The code of a command that the provider ran; a command of the agent's own tools has none.
+    code = content.get("return_code") if isinstance(content, dict) else None
     failed = value.get("is_error") is True or text_of(kind).endswith("_error")
+    failed = failed or (type(code) is int and code != 0)
     own, name = first(value, "tool_use_id"), text_of(value.get("name"))
     return [Part("result", content, own, name, _failed(failed), value)]
 

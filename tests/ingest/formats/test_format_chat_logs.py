@@ -147,3 +147,28 @@ def test_responses_to_other_tasks_under_one_instruction_are_other_attempts(tmp_p
     rows = [asked(1, rule, one), asked(2, rule, *more), asked(3, rule, other), asked(4, rule, one)]
     found = read(tmp_path, rows, OpenAIResponsesReader())
     assert [one["final_message"] for one in found] == ["answer 2", "answer 3", "answer 4"]
+
+
+def test_a_request_that_failed_at_the_end_says_so(tmp_path: Path) -> None:
+    """As logs of Anthropic's SDK have an overloaded server."""
+    rows = [
+        {"request": {"messages": ASKED}, "response": answer(call="c1")},
+        {"request": {"messages": after("c1")}, "error": {"type": "x", "message": "Overloaded"}},
+    ]
+    (record,) = read(tmp_path, rows)
+    assert record["termination"] == "error"
+    assert [one["message"] for one in events(record, "error")] == ["Overloaded"]
+
+
+def test_a_command_of_the_provider_that_failed_is_an_error(tmp_path: Path) -> None:
+    result = {"type": "bash_code_execution_result", "stdout": "", "stderr": "no", "content": []}
+    for code, status in ((0, None), (1, "error")):
+        content = [
+            {"type": "server_tool_use", "id": "s1", "name": "bash_code_execution",
+             "input": {"command": "ls"}},
+            {"type": "bash_code_execution_tool_result", "tool_use_id": "s1",
+             "content": {**result, "return_code": code}},
+        ]  # fmt: skip
+        talk = {"messages": [*ASKED, {"role": "assistant", "content": content}]}
+        (record,) = read(tmp_path, [talk], AnthropicMessagesReader())
+        assert [one.get("status") for one in events(record, "tool_result")] == [status]

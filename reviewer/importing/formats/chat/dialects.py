@@ -234,6 +234,7 @@ class OpenAIChatReader(Format):
             draft = Draft(self.name)
             transcript = Transcript(draft)
             answers: list[dict[str, Any]] = []
+            failed: Any = None
             same = done = 0  # messages read so far: of the history, and with the last answer
             for place, pair in enumerate(pairs):
                 request, answer = split(pair)
@@ -253,6 +254,10 @@ class OpenAIChatReader(Format):
                 same = done = len(messages)
                 if isinstance(answer, dict):
                     answers.append(answer)
+                failed = None if answer else pair.get("error")
+                if failed:  # what was asked last got no answer
+                    text = at_path(failed, "message") or failed
+                    transcript.wrong(text if isinstance(text, str) else "error")
                 done += _answer(transcript, answer, pairs[place + 1 :], done)
             transcript.finish()
             transcript.account.tell(pairs, draft, "record")
@@ -267,7 +272,7 @@ class OpenAIChatReader(Format):
                 candidate_id=source.candidate or _model(request, last) or source.home,
                 final_message=draft.last_words(),
                 usage=usage_of([spent(answer) for answer in answers]),
-                termination=ended(last),
+                termination="error" if failed else ended(last),
                 **said._asdict(),
             )
 
