@@ -143,7 +143,19 @@ def test_a_check_has_no_secret_of_ours(host: CheckHost, monkeypatch: pytest.Monk
 
 
 @isolated
-@pytest.mark.parametrize("expression", ["[*{'a', 'b', 'c', 'd', 'e'}]", "[*trace]", "id(trace)"])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "[*{'a', 'b', 'c', 'd', 'e'}]",
+        "[*trace]",
+        "id(trace)",
+        "__import__('time').time() > 3e9",
+        "__import__('time').gmtime().tm_year",
+        "__import__('time').strftime('%Y')",
+        "getattr(__import__('datetime').date, 'to' + 'day')().year",
+        "getattr(__import__('datetime').datetime, 'n' + 'ow')().year",
+    ],
+)
 def test_what_is_not_deterministic_differs_in_the_other_host(
     expression: str, host: CheckHost
 ) -> None:
@@ -151,10 +163,13 @@ def test_what_is_not_deterministic_differs_in_the_other_host(
 
 
 @isolated
-def test_a_module_that_computes_works_where_no_file_can_be_opened(host: CheckHost) -> None:
+@pytest.mark.parametrize("again", [False, True])
+def test_a_module_that_computes_works_where_no_file_can_be_opened(again: bool) -> None:
+    host = CheckHost(1, again)
     top = "import datetime, re, json, decimal, statistics, difflib, urllib.parse"
     lines = (
         "assert datetime.datetime.strptime('2026-01-02', '%Y-%m-%d').day == 2",
+        "assert datetime.datetime.fromisoformat('2026-01-02T03:04:05+00:00').hour == 3",
         "assert decimal.Decimal('1.1') and statistics.median([1, 2, 3]) == 2",
         "assert difflib.SequenceMatcher(None, 'ab', 'ab').ratio() == 1",
         "assert urllib.parse.unquote('%41') == 'A' and 'é'.encode('latin-1')",

@@ -89,7 +89,7 @@ def _problem(ran: Ran, differs: bool, where: str) -> str:
     if differs:
         return (
             f"gives another result when it runs again ({where}): it may depend only on the record "
-            "and the contract, not on the order of a set or of an object's members"
+            "and the contract, not on a clock, or the order of a set or of an object's members"
         )
     return ""
 

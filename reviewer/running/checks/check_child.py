@@ -21,6 +21,7 @@ from typing import Any
 
 _BEFOREHAND = ("_strptime", "encodings.ascii", "encodings.latin_1", "encodings.idna")
 """Modules that computing code imports at first use: a fork can open no file."""
+_AHEAD_S = 50 * 365 * 86_400
 _LONGEST_ANSWER = 1 << 20
 _LONGEST_TEXT = 300
 _ANSWER, _SAID = 3, 1
@@ -36,6 +37,8 @@ def main() -> None:
     spec.loader.exec_module(keeper)
     load_filter = keeper.load_filter
     order = json.loads(sys.stdin.buffer.readline())
+    if order["reversed"]:
+        _put_clocks_ahead()
     for name in (*order["modules"], *_BEFOREHAND):
         importlib.import_module(name)
     sys.path.clear()
@@ -44,6 +47,29 @@ def main() -> None:
     gc.freeze()
     while line := sys.stdin.buffer.readline():
         _tell(_ran(order, program, load_filter, line))
+
+
+def _put_clocks_ahead() -> None:
+    """Let the second try of a check take place decades later: what it finds may not depend on a
+    clock, however it reads one."""
+    sys.modules["_datetime"] = None  # type: ignore[assignment]  # the other form asks `time`
+    now, now_ns, of = time.time, time.time_ns, time.clock_gettime
+    told = {"localtime": time.localtime, "gmtime": time.gmtime, "ctime": time.ctime}
+    wrote = time.strftime
+    later: dict[str, Any] = {
+        "time": lambda: now() + _AHEAD_S,
+        "time_ns": lambda: now_ns() + _AHEAD_S * 10**9,
+        "clock_gettime": lambda clock: of(clock) + _AHEAD_S,
+        "strftime": lambda form, at=None: wrote(form, at or later["localtime"]()),
+    }
+    for name, plain in told.items():
+        later[name] = _asked_later(plain, now)
+    for name, function in later.items():
+        setattr(time, name, function)
+
+
+def _asked_later(plain: Any, now: Any) -> Any:
+    return lambda at=None: plain(now() + _AHEAD_S if at is None else at)
 
 
 def _tell(message: dict[str, Any]) -> None:
