@@ -254,6 +254,7 @@ _STARTS: tuple[tuple[bytes, str], ...] = (
     (b"7z\xbc\xaf\x27\x1c", _SEVEN),
     (b"# aider chat started at", "an Aider chat history"),
     (b"\n    __( O)>", _GOOSE),
+    (b'f:{"messageId"', "a stream of the Vercel AI SDK"),
 )  # fmt: skip
 _OBSERVATIONS = "Langfuse's observations without their traces"
 _TRACES = "Langfuse's traces without their observations"

@@ -15,6 +15,7 @@ from reviewer.importing.formats.chat.dialects import (
     AgentDojoReader,
     AutoGenReader,
     OpenAIChatReader,
+    VercelModelReader,
     VercelUIReader,
 )
 from reviewer.importing.formats.chat.langchain import LangChainReader
@@ -559,6 +560,25 @@ def test_autogen_a_structured_message_that_could_be_a_call_is_not_measured(tmp_p
             "content": {"name": "wire", "arguments": {"to": 1}}}  # fmt: skip
     asked = {"type": "TextMessage", "source": "user", "content": "refund"}
     assert the(AUTOGEN, written(tmp_path, {"messages": [asked, made]}))["unread"]
+
+
+def test_vercel_steps_of_version_4_have_calls_and_results_beside_their_text(tmp_path: Path) -> None:
+    """As ai 4.3 returns it from `generateText`."""
+    made = {"toolCallId": "c1", "toolName": "look", "args": {"lamp": "1"}}
+    seen = {"type": "tool-result", **made, "result": {"fine": "1"}}
+    ends = [("let me", [{"type": "tool-call", **made}], [seen], "tool-calls"),
+            ("all done", [], [], "stop")]  # fmt: skip
+    steps = [
+        {"stepType": "initial", "text": text, "toolCalls": calls, "toolResults": results,
+         "finishReason": end, "usage": {"promptTokens": 100, "completionTokens": 10}}
+        for text, calls, results, end in ends
+    ]  # fmt: skip
+    record = the(VercelModelReader(), written(tmp_path, {"text": "all done", "steps": steps}))
+    assert said(record) == [("agent", "let me"), ("agent", "all done")]
+    assert used(record) == [("look", None)]
+    assert (record["termination"], record["final_message"]) == ("stop", "all done")
+    assert record["usage"] == {"input_tokens": 200, "output_tokens": 20}
+    assert "unread" not in record
 
 
 def test_ag2_lists_the_results_of_several_calls_in_one_message(tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ class OpenAIChatReader(Format):
         def make() -> Foreign:
             draft = Draft(self.name)
             transcript = Transcript(draft)
-            told = self.of_initiator(value)
+            told = self.prepared(value)
             messages = self.say(transcript, told)
             if not messages:
                 raise Rejected("missing:messages")
@@ -161,7 +161,7 @@ class OpenAIChatReader(Format):
 
         return source.attempt(make, f"record {number}")
 
-    def of_initiator(self, value: Any) -> Any:
+    def prepared(self, value: Any) -> Any:
         """Return a record in which each message has the role that its speaker had in the task."""
         if isinstance(value, list):
             return initiator.told(value)
@@ -411,6 +411,19 @@ class VercelModelReader(DialectReader):
     def messages(self, value: Any) -> list[Any]:
         return super().messages(value) or _steps(value)
 
+    def prepared(self, value: Any) -> Any:
+        """Return a record whose steps have their parts as content, as since version 5."""
+        if isinstance(value, dict) and (steps := _steps(value)) and steps is not value["steps"]:
+            return {**value, "steps": steps}
+        return super().prepared(value)
+
+    def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
+        """Return the tokens of a result, else the sum of those of its steps."""
+        found = super().usage(value, messages)
+        if found is None and (steps := _steps(value)):
+            found = usage_of([mapping(one).get("usage") for one in steps])
+        return found
+
     def say(self, transcript: Transcript, value: Any) -> list[Any]:
         steps, asked = _steps(value), super().messages(value)
         if not steps or (asked and mapping(asked[-1]).get("role") not in ("user", "system")):
@@ -435,9 +448,20 @@ class VercelModelReader(DialectReader):
 def _steps(value: Any) -> list[Any]:
     """Return the steps of a result that have typed content."""
     steps = sequence(at_path(value, "steps"))
+    if steps and all(isinstance(one, dict) and one.keys() >= _OLD_STEP for one in steps):
+        return [one if "content" in one else {**one, "content": _parts_of(one)} for one in steps]
     first = objects(at_path(steps, 0, "content"))
     typed = any(isinstance(one.get("type"), str) for one in first)
     return steps if typed and ("finishReason" in steps[0] or "usage" in steps[0]) else []
+
+
+_OLD_STEP = frozenset(("text", "toolCalls", "toolResults", "finishReason"))
+
+
+def _parts_of(step: dict[str, Any]) -> list[Any]:
+    """Return the content of a step as before version 5: its text, calls and results apart."""
+    text = [{"type": "text", "text": step["text"]}] if step["text"] else []
+    return [*text, *sequence(step["toolCalls"]), *sequence(step["toolResults"])]
 
 
 class VercelUIReader(DialectReader):
