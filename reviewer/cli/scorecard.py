@@ -12,7 +12,7 @@ from reviewer.desk.scorecards.filters import check
 from reviewer.desk.scorecards.views import Group
 from reviewer.desk.views import RED, Cell, EpisodeRow, Rate, Scorecard
 from reviewer.exit_codes import ExitCode
-from reviewer.report.formatting import between, cost_span, out_of
+from reviewer.report.formatting import between, cost_span, critical_line, out_of, plural
 
 STATES = {"frozen": "frozen", "broken": "lock broken", "draft": "draft"}
 
@@ -106,17 +106,18 @@ def _figures(card: Scorecard) -> Iterator[str]:
     for who, told in card.others_spent:
         yield f"{who} cost {told}, not the candidate's"
     yield f"pass^{card.pass_hat_k} {_rate(card.pass_hat)}"
-    yield (
-        f"critical {card.critical} of {card.critical_n}, true rate at most "
-        f"{measured(card.critical_upper, '{:.3f}')}, by episodes "
-        f"{measured(card.critical_upper_episodes, '{:.3f}')}"
-    )
+    yield critical_line(
+        card.critical, card.critical_n, card.critical_unknown,
+        card.critical_upper, card.critical_upper_episodes,
+    )  # fmt: skip
     budget = ", no limit" if card.cpst_budget_usd is None else f" of {card.cpst_budget_usd:g}"
     span = cost_span(*card.cpst_possible) if card.cpst_usd is None else ""
     possible = f" ({span} possible)" if span else ""
     yield f"CPST {measured(card.cpst_usd, '${:.4g}')}{possible}{budget}"
     p50, p95 = measured_s(card.latency_p50_ms), measured_s(card.latency_p95_ms)
-    yield f"latency p50 {p50}, p95 {p95}"
+    lacking = card.latency_unknown if card.latency_p50_ms is not None else 0
+    without = f", {plural(lacking, 'attempt')} without a latency" if lacking else ""
+    yield f"latency p50 {p50}, p95 {p95}{without}"
 
 
 def _rate(rate: Rate) -> str:

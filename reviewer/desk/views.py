@@ -157,6 +157,8 @@ class Scorecard(View, frozen=True):
     critical_n: int
     """Number of attempts over which critical failures, gates and their bounds are counted: all that
     were made, including those beyond the plan."""
+    critical_unknown: int
+    """At most so many more may be critical: a gate that could find it is not measured."""
     critical_upper: float | None
     critical_upper_episodes: float | None
     total_cost_usd: float | None
@@ -166,6 +168,8 @@ class Scorecard(View, frozen=True):
     cpst_budget_usd: float | None
     latency_p50_ms: float | None
     latency_p95_ms: float | None
+    latency_unknown: int
+    """Attempts that count and have no latency: the quantiles are of the others."""
     totals: tuple[GateTotal, ...]
     episodes: int
     decided: str | None

@@ -77,8 +77,9 @@ class Answers:
                 for row in desk.scorecards.each_row(suite, candidate, keys[:MOST_ROWS])
             ]  # fmt: skip
             names = ("recommendation", "decided", "slots", "hard_pass", "pass_hat_k", "pass_hat",
-                     "critical", "critical_n", "critical_upper", "total_cost_usd", "cpst_usd",
-                     "cpst_budget_usd", "latency_p50_ms", "latency_p95_ms", "totals")  # fmt: skip
+                     "critical", "critical_n", "critical_unknown", "critical_upper",
+                     "total_cost_usd", "cpst_usd", "cpst_budget_usd", "latency_p50_ms",
+                     "latency_p95_ms", "totals")  # fmt: skip
             return {
                 "suite": suite,
                 "candidate": candidate,

@@ -56,7 +56,8 @@ def _unknown(evidence: Evidence, judged: Assessment) -> Iterator[tuple[str, str]
     if shown.completion.value is None and evidence.suite.policy.completion_min is not None:
         yield "completion", shown.completion.why or ""
     if shown.critical.upper is None:
-        yield "critical_failures.upper", "no attempts"
+        lacking = f"not measured in up to {shown.critical.unknown} of {shown.critical.n} attempts"
+        yield "critical_failures.upper", lacking if shown.critical.unknown else "no attempts"
     if shown.safety.value is None:
         yield "safety_block_rate", shown.safety.why or ""
     if shown.pass_hat.value is None:
@@ -154,7 +155,9 @@ def _caveats(evidence: Evidence, judged: Assessment) -> Iterator[str]:
     critical = shown.critical
     if critical.upper is not None and critical.upper_episodes is not None:
         yield (
-            f"{critical.count} critical in {critical.n} attempts: a true rate up to "
+            f"{critical.count} critical in {critical.n} attempts"
+            + (f", up to {critical.unknown} more not measured" if critical.unknown else "")
+            + ": a true rate up to "
             f"{critical.upper:.3f} fits, and up to {critical.upper_episodes:.3f} "
             "if the attempts of an episode are alike."
         )

@@ -162,15 +162,17 @@ class _GateSet:
 
     def _critical(self) -> GateResult:
         critical = self.shown.critical
-        unknown = sum(g.open for g in self.shown.gates if g.gate in CRITICAL_GATES)
+        lacking = [
+            f"{g.gate} of {plural(g.open, 'attempt')}"
+            for g in self.shown.gates
+            if g.gate in CRITICAL_GATES and g.open
+        ]
         state: State = "met"
         if critical.count:
             state = "failed"
-        elif unknown or not critical.n:
+        elif lacking or not critical.n:
             state = "open"
-        lacking = f"authority and redaction of {plural(unknown, 'attempt')}" if unknown else ""
-        seen = f"{critical.count} in {critical.n}"
-        limit = Limit(state, seen, "0", lacking or "attempts")
+        limit = Limit(state, critical.counted, "0", " and ".join(lacking) or "attempts")
         bounds = ""
         if critical.upper is not None:
             bounds = (

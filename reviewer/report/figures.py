@@ -191,7 +191,9 @@ def figures(evidence: Evidence) -> Figures:
         hard_pass=hard_pass(first, live),
         completion=completion(first, live),
         pass_hat=pass_hat(evidence, repeated),
-        critical=critical(rows),
+        critical=critical(
+            rows, {e.episode_id: e.critical for e in evidence.suite.episodes if e.critical}
+        ),
         safety=safety_block(evidence, rows),
         cost=cost(first, evidence.plan, evidence.attempt_cap_usd),
         latency=latency(evidence),

@@ -66,6 +66,18 @@ def slots_text(slots: SlotFigures) -> str:
     )
 
 
+def critical_line(
+    count: int, n: int, unknown: int, upper: float | None, upper_episodes: float | None
+) -> str:
+    """Return the count of critical attempts, how many more may be, and the rates that fit."""
+    counted = f"critical {count} of {n}"
+    if unknown:
+        counted += f" ({NOT_MEASURED} in up to {unknown})"
+    if upper is None:
+        return f"{counted}, true rate {NOT_MEASURED}"
+    return f"{counted}, true rate at most {number(upper)}, by episodes {number(upper_episodes)}"
+
+
 def plural(count: int, noun: str) -> str:
     """Return `1 pair`, `2 pairs`."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
@@ -95,7 +107,8 @@ def spent(total: float | None, known: float | None, unpriced: int) -> str:
 def safety_block(rate: SafetySection) -> str:
     """Return `8/9 0.889`, or why there is no such rate."""
     if rate.value is not None:
-        return f"{rate.blocked}/{rate.n} {number(rate.value)}"
+        told = f"{rate.blocked}/{rate.n} {number(rate.value)}"
+        return f"{told}, {rate.not_measured} {NOT_MEASURED}" if rate.not_measured else told
     return f"{NOT_MEASURED}: {rate.why}" if rate.episodes else str(rate.why)
 
 

@@ -2,14 +2,14 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 from reviewer.report.episodes import Episodes
-from reviewer.report.evidence import Evidence
-from reviewer.report.formatting import named, stable_bits
+from reviewer.report.evidence import EpisodeCounts, Evidence
+from reviewer.report.formatting import NOT_MEASURED, named, stable_bits
 from reviewer.stats.bounds import bounds_of, episode_scores
 from reviewer.stats.rates import (
     Counts,
@@ -19,7 +19,7 @@ from reviewer.stats.rates import (
     pass_hat_k_interval,
     wilson_interval,
 )
-from reviewer.suite.gates import GATES
+from reviewer.suite.gates import CRITICAL_GATES, GATE_CODES, GATES
 
 _Counts = tuple[int, int]
 """(attempts, passes) of an episode."""
@@ -120,8 +120,10 @@ class PassHatFigures(Struct, frozen=True, kw_only=True):
 class CriticalFigures(Struct, frozen=True, kw_only=True):
     """Attempts with a critical failure, and the one-sided 95% rates still compatible with them.
 
-    `upper` takes attempts as independent (best case), `upper_episodes` counts episodes (worst). The
-    `policy` and the `traces` are filled in when the report is built.
+    `upper` takes attempts as independent (best case), `upper_episodes` counts episodes (worst).
+    `not_measured` is left out where it is 0: the attempts without a critical failure of which a
+    gate that could find one is not measured. Both bounds count them as critical, and are None where
+    nothing else is left. The `policy` and the `traces` are filled in when the report is built.
     """
 
     count: int
@@ -131,6 +133,26 @@ class CriticalFigures(Struct, frozen=True, kw_only=True):
     upper_episodes: float | None
     policy: int = 0
     traces: tuple[str, ...] = ()
+    not_measured: int | UnsetType = UNSET
+
+    @property
+    def unknown(self) -> int:
+        """Return how many attempts may be critical for all that is measured."""
+        return 0 if self.not_measured is UNSET else self.not_measured
+
+    @property
+    def known(self) -> int | None:
+        """Return the count, or None where there is none and no attempt is measured."""
+        return None if self.n and not self.count and self.unknown == self.n else self.count
+
+    @property
+    def counted(self) -> str:
+        """Return the count and what it is of, for a cell: `0 in 200, up to 27 not measured`."""
+        if self.known is None:
+            return NOT_MEASURED
+        return f"{self.count} in {self.n}" + (
+            f", up to {self.unknown} {NOT_MEASURED}" if self.unknown else ""
+        )
 
 
 def rate_of(counts: Counts, not_measured: int, live: bool = False) -> Rate:
@@ -282,17 +304,55 @@ def _why_undefined(rows: Episodes, k: int, apart: bool) -> str:
     return f"verdicts not measured in {named(open_verdicts)}"
 
 
-def critical(rows: Episodes) -> CriticalFigures:
-    """Count critical attempts and episodes, and bound their rates."""
+def critical(rows: Episodes, marked: Mapping[str, Sequence[str]]) -> CriticalFigures:
+    """Count critical attempts and episodes, and bound their rates.
+
+    `marked` are the gates, and codes of gates, that an episode's contract calls critical, by
+    episode.
+    """
     n, count = rows.total(lambda e: e.attempts), rows.total(lambda e: e.critical)
     tried = rows.total(lambda e: e.attempts > 0)
     bad = rows.total(lambda e: e.critical > 0)
+    gates = {episode_id: _gates_of(marks) for episode_id, marks in marked.items()}
+    open_attempts = open_episodes = 0
+    judged_by = (gates.get(name, CRITICAL_GATES) for name in rows.names)
+    kinds = Counter(zip(rows.places, judged_by, strict=True))
+    for (place, judging), times in kinds.items():
+        kind = rows.kinds[place]
+        more = _may_be_critical(kind, judging)
+        open_attempts += more * times
+        open_episodes += times if more and not kind.critical else 0
     return CriticalFigures(
         count=count,
         n=n,
-        upper=stable_bits(failure_rate_upper_bound(min(count, n), n)) if n else None,
+        upper=_highest(count, open_attempts, n),
         episodes=bad,
-        upper_episodes=(
-            stable_bits(failure_rate_upper_bound(min(bad, tried), tried)) if tried else None
-        ),
+        upper_episodes=_highest(bad, open_episodes, tried),
+        not_measured=open_attempts or UNSET,
     )
+
+
+def _may_be_critical(of: EpisodeCounts, gates: Collection[str]) -> int:
+    """Return the most attempts that may be critical beside those that are: which attempts lack two
+    gates at once is not counted."""
+    lacking = sum(many for gate, many in zip(GATES, of.gate_unknown, strict=True) if gate in gates)
+    return min(lacking, of.attempts - of.critical)
+
+
+def _gates_of(marks: Sequence[str]) -> frozenset[str]:
+    """Return the gates whose failure is critical where a contract marks these gates and codes."""
+    heads = {mark.partition(":")[0] for mark in marks}
+    own = (
+        gate
+        for gate, codes in GATE_CODES.items()
+        if gate in heads or not heads.isdisjoint(code.partition(":")[0] for code in codes)
+    )
+    return CRITICAL_GATES.union(own)
+
+
+def _highest(count: int, unknown: int, n: int) -> float | None:
+    """Return the bound of a rate that counts what is unknown as critical, if it says anything."""
+    most = count + unknown
+    if not n or (unknown and most >= n):
+        return None
+    return stable_bits(failure_rate_upper_bound(min(most, n), n))

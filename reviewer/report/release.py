@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 
-from msgspec import Struct, to_builtins
+from msgspec import UNSET, Struct, UnsetType, to_builtins
 
 from reviewer.report.assess import Recommendation
 from reviewer.report.formatting import NOT_MEASURED, Name, named
@@ -20,8 +20,9 @@ STRICTNESS: tuple[Recommendation, ...] = ("promote", "hold", "repair", "block")
 class SuiteResult(Struct, frozen=True, kw_only=True):
     """The result of one suite of a release. `critical` counts attempts with a critical failure,
     `failing` every trace that counts against a promotion; `report_sha256` is the digest of the
-    suite's own report.json. Digests are None where there is nothing to digest. `codes` are the
-    digests of the code that ran, `runners` the kinds of its runners; both are empty where no
+    suite's own report.json. Digests are None where there is nothing to digest.
+    `critical_not_measured` is that of the suite's report, and left out where it is 0. `codes` are
+    the digests of the code that ran, `runners` the kinds of its runners; both are empty where no
     attempt is bound to a code."""
 
     suite_id: str
@@ -37,6 +38,13 @@ class SuiteResult(Struct, frozen=True, kw_only=True):
     report_sha256: str
     codes: tuple[str, ...] = ()
     runners: tuple[str, ...] = ()
+    critical_not_measured: int | UnsetType = UNSET
+
+    @property
+    def perhaps_critical(self) -> str:
+        """Return how many more attempts may be critical; empty if all are measured."""
+        unknown = self.critical_not_measured
+        return "" if unknown is UNSET else f" (up to {unknown} {NOT_MEASURED})"
 
 
 class ReleaseReport(Struct, frozen=True, kw_only=True):
@@ -129,7 +137,7 @@ def release_markdown(report: ReleaseReport) -> str:
                 one.role,
                 Name(one.candidate_id),
                 one.recommendation,
-                str(one.critical),
+                f"{one.critical}{one.perhaps_critical}",
                 str(one.failing),
                 Name(f"{one.suite_id}/"),
             ]
@@ -162,7 +170,7 @@ def release_text(report: ReleaseReport) -> str:
         f"{report.recommendation.upper()}  {report.candidate_id}, release {report.release_id}",
         *(
             f"{one.role} {one.suite_id}: {one.recommendation} {one.candidate_id}, "
-            f"{one.critical} critical, {one.failing} failing"
+            f"{one.critical} critical{one.perhaps_critical}, {one.failing} failing"
             for one in report.suites
         ),
         *(f"{number} {reason}" for number, reason in enumerate(report.reasons, 1)),

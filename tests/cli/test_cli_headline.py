@@ -45,6 +45,26 @@ def test_a_probe_shows_the_harness_figure_beside_ours(door: Door) -> None:
     assert "tau-bench itself" in html
 
 
+def test_no_rate_of_critical_failures_is_stated_where_nobody_measured_any(door: Door) -> None:
+    path = simulations(door.root / "runs.json", [("a", 1.0), ("b", 1.0)])
+    door.ok("import", path, "--candidate", "cand")
+    suite = door.one("SELECT DISTINCT suite_id FROM traces")
+    card = door.ok("scorecard", "--suite", suite, "--candidate", "cand").out
+    assert "critical 0 of 2 (not measured in up to 2), true rate not measured" in card
+    said = door.run("--export-report", door.root / "out", "--suite", suite, "--candidate", "cand")
+    assert "critical 0 of 2 (not measured in up to 2), true rate not measured" in said.both
+    report = json.loads((door.root / "out" / "report.json").read_text())
+    found = report["critical_failures"]
+    assert (found["count"], found["not_measured"], found["upper"]) == (0, 2, None)
+    limit = next(one for one in report["decision_set"]["gates"] if one["gate"] == "D1")
+    assert (limit["observed"], limit["bounds"]) == ("not measured", "")
+    assert limit["need"] == "authority of 2 attempts"
+    markdown = (door.root / "out" / "report.md").read_text()
+    assert "| critical failures | not measured | not measured | 0 |" in markdown
+    junit = (door.root / "out" / "junit.xml").read_text()
+    assert 'name="critical_failures" value="not measured"' in junit
+
+
 def headline(door: Door, path: Path) -> dict[str, Any]:
     """The one line of the one candidate that a file or folder holds."""
     said = door.run("import", path)

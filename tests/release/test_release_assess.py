@@ -23,6 +23,9 @@ from release_examples import (
 from reviewer.report.assess import Assessment, assess
 from reviewer.report.decision_set import decision_set
 from reviewer.report.evidence import AnsweredCalls, EpisodeCounts, Evidence, MovedAttempt
+from reviewer.report.figures import figures
+from reviewer.stats.rates import failure_rate_upper_bound
+from reviewer.suite.gates import GATES
 from reviewer.suite.model import Episode, LabelPolicy, Mode, PassHat, Suite
 
 
@@ -82,6 +85,48 @@ def test_v8_is_promoted() -> None:
     assert (shown.cost.total_usd, shown.cost.cpst_usd) == (0.549, 0.061)
     assert shown.critical.upper == pytest.approx(0.283, abs=5e-4)
     assert shown.critical.upper_episodes == pytest.approx(0.632, abs=5e-4)
+
+
+def lacking(gate: str, attempts: int) -> tuple[int, ...]:
+    return tuple(attempts if name == gate else 0 for name in GATES)
+
+
+def test_a_gate_that_is_not_measured_makes_no_bound_on_critical_failures_smaller() -> None:
+    """Of three episodes, each with three attempts, one attempt lacks a critical gate."""
+    whole = figures(v8()).critical
+    one = with_episode(v8(), "attack-014", gate_unknown=lacking("authority", 1), measured=2)
+    found = figures(one).critical
+    assert (found.count, found.unknown, found.n) == (0, 1, 9)
+    assert (found.upper or 0) > (whole.upper or 1)
+    assert found.upper == pytest.approx(failure_rate_upper_bound(1, 9))
+    assert found.upper_episodes == pytest.approx(failure_rate_upper_bound(1, 3))
+    assert found.counted == "0 in 9, up to 1 not measured"
+
+    every = replace(
+        v8(),
+        episodes=tuple(
+            replace(e, gate_unknown=lacking("redaction", 3), measured=0) for e in v8().episodes
+        ),
+    )
+    none = figures(every).critical
+    assert (none.upper, none.upper_episodes, none.known) == (None, None, None)
+    assert none.counted == "not measured"
+
+
+def test_a_gate_that_cannot_be_critical_leaves_the_bounds_as_they_are() -> None:
+    other = with_episode(v8(), "attack-014", gate_unknown=lacking("process", 1), measured=2)
+    assert figures(other).critical == figures(v8()).critical
+
+
+@pytest.mark.parametrize("mark", ["process", "missing:verify_state"])
+def test_a_gate_that_a_contract_calls_critical_counts_where_it_is_not_measured(mark: str) -> None:
+    other = with_episode(v8(), "attack-014", gate_unknown=lacking("process", 1), measured=2)
+    frozen = other.suite
+    marked = tuple(
+        replace(e, critical=(mark,)) if e.episode_id == "attack-014" else e for e in frozen.episodes
+    )
+    subject = replace(other, suite=replace(frozen, episodes=marked))
+    assert figures(subject).critical.unknown == 1
 
 
 def one_less(**more: int) -> Evidence:

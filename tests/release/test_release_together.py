@@ -114,6 +114,21 @@ def test_a_probe_blocks_for_a_critical_failure_only() -> None:
     assert STRICTNESS == SIGNED_STRICTNESS
 
 
+def test_a_probe_whose_gates_are_not_measured_says_so_beside_its_count(full: Door) -> None:
+    path = full.root / "runs.json"
+    talk = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "done"}]
+    path.write_text(
+        json.dumps([{"task_id": "a", "reward": 1.0, "info": {}, "traj": talk, "trial": 0}])
+    )
+    full.ok("import", path, "--candidate", V8)
+    probe = full.one("SELECT suite_id FROM traces WHERE suite_id LIKE 'tau-bench%'")
+    found = exported(full, plan({"suite_id": SUITE}, {"suite_id": probe, "role": "probe"}), 0)
+    told = {one["suite_id"]: one.get("critical_not_measured") for one in found["suites"]}
+    assert told == {SUITE: None, probe: 1}
+    markdown = (full.root / "out" / "release-report.md").read_text()
+    assert "| 0 (up to 1 not measured) |" in markdown
+
+
 @pytest.mark.parametrize(
     ("body", "reason"),
     [

@@ -217,6 +217,7 @@ def _result(plan: Release, one: BuiltSuite) -> SuiteResult:
         recommendation=assessment.recommendation,
         reasons=tuple(reason.text for reason in assessment.reasons),
         critical=assessment.figures.critical.count,
+        critical_not_measured=assessment.figures.critical.not_measured,
         failing=len(against_promotion(gathered.failures)),
         report_sha256=one.built.digest,
         codes=tuple(dict.fromkeys(each.code.sha256 for each in gathered.ran)),

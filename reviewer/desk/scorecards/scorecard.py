@@ -83,6 +83,7 @@ def scorecard_of(
         pass_hat=_repeated(shown, policy.pass_hat.min),
         critical=shown.critical.count,
         critical_n=shown.critical.n,
+        critical_unknown=shown.critical.unknown,
         critical_upper=shown.critical.upper,
         critical_upper_episodes=shown.critical.upper_episodes,
         total_cost_usd=shown.cost.total_usd,
@@ -91,6 +92,7 @@ def scorecard_of(
         cpst_budget_usd=policy.max_cpst_usd,
         latency_p50_ms=shown.latency.p50,
         latency_p95_ms=shown.latency.p95,
+        latency_unknown=shown.latency.unknown,
         totals=tuple(
             GateTotal(
                 gate=gate.gate,

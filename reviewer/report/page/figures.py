@@ -53,8 +53,8 @@ def figures_section(report: Report) -> Section:
         ],
         [
             "critical failures",
-            f"{critical.count} in {critical.n}",
-            f"at most {upper}, by episodes {worst}",
+            critical.counted,
+            NOT_MEASURED if critical.upper is None else f"at most {upper}, by episodes {worst}",
             str(critical.policy),
         ],
     ]
@@ -230,6 +230,11 @@ def _critical_term(critical: CriticalFigures) -> str:
         f"Attempts with a critical failure among all {critical.n} made, also those beyond the "
         "first set. "
     )
+    if critical.unknown:
+        lacking = f"Up to {critical.unknown} of them lack a gate that could find one"
+        if critical.upper is None:
+            return f"{said}{lacking}: there is no bound."
+        said += f"{lacking}, and the bounds count these as critical. "
     if critical.upper is None:
         return said + "Without an attempt there is no bound."
     return said + (
@@ -316,8 +321,9 @@ def key_figures(report: Report) -> list[tuple[str, str, str, str]]:
     return [
         (
             "critical failures",
-            str(critical.count),
-            f"in {plural(critical.n, 'attempt')}",
+            NOT_MEASURED if critical.known is None else str(critical.known),
+            f"in {plural(critical.n, 'attempt')}"
+            + (f", up to {critical.unknown} {NOT_MEASURED}" if critical.unknown else ""),
             "critical" if grave == "fail" else grave,
         ),
         (

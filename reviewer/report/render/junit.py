@@ -107,7 +107,7 @@ def _properties(report: Report, beside: Supplement) -> dict[str, str]:
         "recommendation": report.recommendation,
         "hard_pass_rate": report.hard_pass_rate.value,
         f"pass_hat_{hat.k}": hat.value,
-        "critical_failures": report.critical_failures.count,
+        "critical_failures": report.critical_failures.known,
         "cost_usd": report.cost.total_usd,
         "cpst_usd": report.cost.cpst_usd,
         "latency_p95_ms": report.latency_ms.p95,

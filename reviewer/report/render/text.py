@@ -9,6 +9,7 @@ from reviewer.report.formatting import (
     NOT_MEASURED,
     OF_RESULT,
     cost_span,
+    critical_line,
     failed_by,
     known_part,
     limits,
@@ -88,8 +89,9 @@ def _figure_lines(report: Report) -> list[str]:
         *(headline_text(one) for one in report.source_headline),
         f"pass^{hat.k} {number(hat.value)} {limits(hat.low, hat.high)}",
         *_part_repeated(hat),
-        f"critical {critical.count} of {critical.n}, true rate at most "
-        f"{number(critical.upper)}, by episodes {number(critical.upper_episodes)}",
+        critical_line(
+            critical.count, critical.n, critical.unknown, critical.upper, critical.upper_episodes
+        ),
         _safety_line(block),
         f"cost {spent_in_all(cost)}, per success {usd(cost.cpst_usd)}",
         *_part_priced(cost),
@@ -390,6 +392,8 @@ def _latency(report: Report) -> Line:
     text = f"p50 {seconds(latency.p50)}, p95 {seconds(latency.p95)}"
     if latency.p50 is None:
         return Line("not_measured", "latency", NOT_MEASURED)
+    if latency.unknown:
+        text += f", {plural(latency.unknown, 'attempt')} without a latency"
     return Line("note", "latency", text)
 
 

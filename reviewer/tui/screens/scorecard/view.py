@@ -122,7 +122,7 @@ def figures(card: Scorecard, width: int) -> list[Line]:
         Span(_interval(hat, width)),
         Span(f" policy {words.policy(hat.policy)}", "dim"),
     ]
-    critical = f"{card.critical} of {card.critical_n}"
+    critical = _critical(card)
     budget = "" if card.cpst_budget_usd is None else f" of {words.policy(card.cpst_budget_usd)}"
     over = (
         card.cpst_usd is not None
@@ -137,10 +137,14 @@ def figures(card: Scorecard, width: int) -> list[Line]:
         Span(budget, "dim"),
     ]
     if width >= 120:
-        right = [*right[:2], Span(f", at most {words.decimal(card.critical_upper)}"), *right[2:]]
+        if card.critical_upper is not None:
+            most = Span(f", at most {words.decimal(card.critical_upper)}")
+            right = [*right[:2], most, *right[2:]]
         latency = f"p50 {words.seconds(card.latency_p50_ms)}"
         if width >= 140:
             latency += f", p95 {words.seconds(card.latency_p95_ms)}"
+        if card.latency_unknown and card.latency_p50_ms is not None:
+            latency += f" ({card.latency_unknown} without)"
         rate += [Span("   total ", "dim"), Span(words.money(card.total_cost_usd))]
         if width >= 160:
             for who, told in card.others_spent:
@@ -154,6 +158,15 @@ def figures(card: Scorecard, width: int) -> list[Line]:
         if width_of([*attempts, *rate]) >= width:
             rate[1] = rate[1]._replace(text=words.passed(hard))
     return [spread(attempts, rate, width), spread(repeat, right, width)]
+
+
+def _critical(card: Scorecard) -> str:
+    """Return the critical attempts, and how many more may be: their gates are not measured."""
+    if not card.critical_unknown:
+        return f"{card.critical} of {card.critical_n}"
+    if card.critical_unknown == card.critical_n:
+        return words.UNKNOWN
+    return f"{card.critical} to {card.critical + card.critical_unknown} of {card.critical_n}"
 
 
 def _passed(rate: Rate, width: int) -> str:
