@@ -100,7 +100,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
     from reviewer.desk.integrity.doctor import examine
 
     place = workspace_of(arguments)
-    found = examine(place)
+    found = examine(place, alone=True)
     if arguments.figures and all(check.ok is not False for check in found):
         from reviewer.desk.kept_check import kept_figures
 

@@ -193,23 +193,20 @@ def stored_gates(connection: sqlite3.Connection, candidate: int, first: bool) ->
     )
 
 
-_MOST_USD = 9e6
-"""Up to this cost, nano-USD and the remainder that decides the rounding are exact as doubles."""
+_MOST_USD = 4e6
+"""Up to this cost, nano-USD are less than _ONES."""
+_ONES = "4503599627370496.0"
+"""2^52. Doubles from here on are whole numbers: adding it rounds as `nano` does, half to even."""
 _OUTSIDE = "(t.infra <> 0 AND t.passed IS NULL)"
-_SCALED = "(t.cost_usd * 1e9)"
-_WHOLE = f"CAST({_SCALED} AS INTEGER)"
-_NANO = (  # rounds as `nano` does: half to even
-    f"{_WHOLE} + ({_SCALED} - {_WHOLE} > 0.5 OR ({_SCALED} - {_WHOLE} = 0.5 AND {_WHOLE} % 2 = 1))"
-)
 _COUNTED = (
-    f"sum(NOT {_OUTSIDE})",
-    f"sum(NOT {_OUTSIDE} AND t.passed IS NOT NULL)",
-    f"sum(NOT {_OUTSIDE} AND t.passed IS NOT NULL AND t.passed <> 0)",
+    f"count(*) - sum({_OUTSIDE})",
+    "count(t.passed)",
+    "count(nullif(t.passed, 0))",
     f"sum(CASE WHEN {_OUTSIDE} THEN 0 ELSE t.critical END)",
     f"sum({_OUTSIDE})",
-    f"sum(NOT {_OUTSIDE} AND t.attempt <= :planned)",
-    f"coalesce(sum({_NANO}), 0)",
-    "sum(t.cost_usd IS NULL)",
+    f"sum(t.attempt <= :planned AND NOT {_OUTSIDE})",
+    f"coalesce(sum(CAST(t.cost_usd * 1e9 + {_ONES} - {_ONES} AS INTEGER)), 0)",
+    "count(*) - count(t.cost_usd)",
     "sum(t.steps)",
 )
 """SQL for each of COUNTS, in its order."""

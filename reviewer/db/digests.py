@@ -15,19 +15,27 @@ from typing import Any, Literal
 import msgspec
 
 from reviewer.db import journal
+from reviewer.db.codec import json_ints
 from reviewer.db.payload_archives import chunk_lengths
 
 _TRACES = "SELECT * FROM trace WHERE id >= ? AND id < ? ORDER BY id"
 _SLOTS = "SELECT id, candidate, episode, attempt FROM trace WHERE id >= ? AND id < ? ORDER BY id"
-# The texts behind the keys of those traces, once each: joining them to every row would cost as much
-# as writing the rows.
+# The texts behind the keys of those traces, once each, with the place of the key in a trace's row:
+# joining them to every row would cost as much as writing the rows.
 _NAMES = (
-    "SELECT c.id, s.suite_id, c.candidate_id FROM candidate c JOIN suite s ON s.id = c.suite"
-    " WHERE c.id IN (SELECT candidate FROM trace WHERE id >= ? AND id < ?) ORDER BY c.id",
-    "SELECT id, episode_id FROM episode"
-    " WHERE id IN (SELECT episode FROM trace WHERE id >= ? AND id < ?) ORDER BY id",
-    "SELECT id, path, sha256 FROM source"
-    " WHERE id IN (SELECT source FROM trace WHERE id >= ? AND id < ?) ORDER BY id",
+    (
+        1,
+        "SELECT c.id, s.suite_id, c.candidate_id FROM candidate c JOIN suite s ON s.id = c.suite"
+        " WHERE c.id IN (SELECT value FROM json_each(?))",
+    ),
+    (
+        2,
+        "SELECT id, episode_id FROM episode WHERE id IN (SELECT value FROM json_each(?))",
+    ),
+    (
+        17,
+        "SELECT id, path, sha256 FROM source WHERE id IN (SELECT value FROM json_each(?))",
+    ),
 )
 _VERDICTS = (
     "SELECT trace, passed, reward FROM source_verdict WHERE trace >= ? AND trace < ? ORDER BY trace"
@@ -76,6 +84,35 @@ RECORD_TABLES: dict[str, RecordTable] = {
 """Types of journal entries about records of people and judges, each with its table."""
 
 
+class Names:
+    """The texts behind the keys of traces, each read once."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._known: list[dict[int, tuple[Any, ...]]] = [{} for _ in _NAMES]
+
+    def of(self, traces: Sequence[tuple[Any, ...]]) -> list[bytes]:
+        """Return the names of candidates and episodes of some traces, and of their sources where
+        the rows have them, each encoded."""
+        found = []
+        for known, (place, query) in zip(self._known, _NAMES, strict=True):
+            if traces and place >= len(traces[0]):
+                break
+            keys = {one[place] for one in traces}
+            if new := keys.difference(known):
+                rows = self._connection.execute(query, (json_ints(new),)).fetchall()
+                known.update((row[0], row) for row in rows)
+            found.append(
+                msgspec.msgpack.encode([known[one] for one in sorted(keys) if one in known])
+            )
+        return found
+
+
+def batch_rows(connection: sqlite3.Connection, first: int, count: int) -> list[tuple[Any, ...]]:
+    """Return the rows of `count` traces from id `first`, in the table's own columns and types."""
+    return connection.execute(_TRACES, (first, first + count)).fetchall()
+
+
 def batch_digests(
     connection: sqlite3.Connection,
     first: int,
@@ -83,16 +120,18 @@ def batch_digests(
     slots: bool,
     traces: Sequence[tuple[Any, ...]] | None = None,
     beside: frozenset[Part] = EVERY_PART,
+    names: Names | None = None,
 ) -> tuple[str, str]:
     """Return `batch_digest`, and with `slots` the `slots_digest` of the same traces (else ""),
-    reading them and their names once. `traces` are their rows when the caller has just written
-    them, in the table's own columns and types; reading them back would cost a fifth of the writing.
-    `beside` says which other parts were written with them."""
+    reading them and their names once. `traces` are their rows when the caller has just read or
+    written them; reading them back would cost a fifth of the writing.
+    `beside` says which other parts were written with them, `names` what was read for other batches
+    at the same moment."""
     span = first, first + count
-    rows = connection.execute(_TRACES, span).fetchall() if traces is None else traces
-    names = _names(connection, span)
-    facts = _of_facts(connection, span, rows, names, beside)
-    return facts, _of_slots(rows, names) if slots else ""
+    rows = batch_rows(connection, first, count) if traces is None else traces
+    named = (names or Names(connection)).of(rows)
+    facts = _of_facts(connection, span, rows, named, beside)
+    return facts, _of_slots(rows, named) if slots else ""
 
 
 def batch_digest(connection: sqlite3.Connection, first: int, count: int) -> str:
@@ -101,12 +140,6 @@ def batch_digest(connection: sqlite3.Connection, first: int, count: int) -> str:
 
 
 _Rows = Sequence[tuple[Any, ...]]
-
-
-def _names(connection: sqlite3.Connection, span: tuple[int, int]) -> list[bytes]:
-    """Return the names of candidates, episodes and sources of some traces, each encoded."""
-    found = (connection.execute(query, span).fetchall() for query in _NAMES)
-    return [msgspec.msgpack.encode(rows) for rows in found]
 
 
 def _of_slots(traces: _Rows, names: Sequence[bytes]) -> str:
@@ -150,7 +183,8 @@ def slots_digest(connection: sqlite3.Connection, first: int, count: int) -> str:
     episode, number. Judging again and later records change the facts of a batch, but never this
     digest."""
     span = first, first + count
-    return _of_slots(connection.execute(_SLOTS, span).fetchall(), _names(connection, span))
+    rows = connection.execute(_SLOTS, span).fetchall()
+    return _of_slots(rows, Names(connection).of(rows))
 
 
 def quarantine_digest(connection: sqlite3.Connection, source: int) -> str:

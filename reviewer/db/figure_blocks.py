@@ -14,8 +14,10 @@ import math
 import sqlite3
 import struct
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from reviewer.db.codec import DIAGNOSTICS, diagnostic_columns, json_ints, native
 
@@ -41,6 +43,9 @@ _NOTHING = Sum(0, 0.0, 1.0)
 _SUMS = struct.Struct(f"<{len(Sum._fields) * len(DIAGNOSTICS)}d")
 _Row = tuple[int, int, int, bytes, bytes, bytes, str]
 """A row of `figure_block`."""
+_Trace = tuple[int, int, float | None, int, bytes | None, int]
+"""Candidate, episode, latency, whether infrastructure lost it, diagnostics, source."""
+_ID = itemgetter(0)
 _LOST = "infra = 1 AND passed IS NULL"
 
 
@@ -90,14 +95,52 @@ def make_all(connection: sqlite3.Connection) -> None:
     make_finished(connection, 0, last)
 
 
+class BlockCheck:
+    """Compares the kept blocks with their traces: with rows of `trace` that were read for something
+    else, or with those that it reads itself where no rows cover a block."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, start: float = -math.inf, stop: float = math.inf
+    ) -> None:
+        """Check the blocks that begin with a trace from `start` to before `stop`."""
+        self._connection = connection
+        self._left = {one for one in _kept(connection) if start <= one * SIZE < stop}
+        self._rows: Sequence[tuple[Any, ...]] = ()
+        self._start = self._end = 0
+        self._wrong: list[int] = []
+
+    def read(self, first: int, count: int, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Take the rows of the traces with the `count` ids from `first` on, as far as they are in
+        the store."""
+        if first == self._end:
+            rows, start = [*self._rows, *rows], self._start
+        else:
+            start = first
+        self._end = first + count
+        for block in range(-(-start // SIZE), self._end // SIZE):
+            if block in self._left:
+                place = bisect_left(rows, block * SIZE, key=_ID)
+                after = bisect_left(rows, (block + 1) * SIZE, key=_ID)
+                self._compare(block, [_counted(row) for row in rows[place:after]])
+        self._start = max(start, self._end // SIZE * SIZE)
+        self._rows = rows[bisect_left(rows, self._start, key=_ID) :]
+
+    def finish(self) -> list[int]:
+        """Return the blocks that contradict their traces."""
+        for block in sorted(self._left):
+            self._compare(block, _traces(self._connection, block))
+        return sorted(self._wrong)
+
+    def _compare(self, block: int, traces: list[_Trace]) -> None:
+        self._left.discard(block)
+        stored = f"SELECT {_COLUMNS} FROM figure_block WHERE block=? ORDER BY candidate"
+        if self._connection.execute(stored, (block,)).fetchall() != _made(block, traces):
+            self._wrong.append(block)
+
+
 def wrong_blocks(connection: sqlite3.Connection) -> list[int]:
     """Return the kept blocks that contradict their traces."""
-    stored = f"SELECT {_COLUMNS} FROM figure_block WHERE block=? ORDER BY candidate"
-    return [
-        block
-        for block in _kept(connection)
-        if connection.execute(stored, (block,)).fetchall() != _made(connection, block)
-    ]
+    return BlockCheck(connection).finish()
 
 
 def missing_blocks(connection: sqlite3.Connection) -> list[int]:
@@ -187,26 +230,32 @@ def _put(connection: sqlite3.Connection, block: int) -> None:
     connection.execute("DELETE FROM figure_block WHERE block=?", (block,))
     connection.executemany(
         f"INSERT INTO figure_block ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        _made(connection, block),
+        _made(block, _traces(connection, block)),
     )
 
 
-def _made(connection: sqlite3.Connection, block: int) -> list[_Row]:
-    """Return the rows of a block, by candidate, from its traces."""
-    rows = connection.execute(
+def _traces(connection: sqlite3.Connection, block: int) -> list[_Trace]:
+    return connection.execute(
         f"SELECT candidate, episode, latency_ms, {_LOST}, diagnostics, source FROM trace"
         " WHERE id BETWEEN ? AND ?",
         (block * SIZE, (block + 1) * SIZE - 1),
     ).fetchall()
-    candidates = sorted({row[0] for row in rows})
+
+
+def _counted(row: tuple[Any, ...]) -> _Trace:
+    """Return what `_traces` reads of a whole row of `trace`."""
+    return row[1], row[2], row[9], row[7] == 1 and row[5] is None, row[22], row[17]
+
+
+def _made(block: int, traces: list[_Trace]) -> list[_Row]:
+    """Return the rows of a block, by candidate, from its traces."""
+    candidates = sorted({row[0] for row in traces})
     if len(candidates) == 1:
-        return [_row(block, candidates[0], rows)]
-    return [_row(block, one, [row for row in rows if row[0] == one]) for one in candidates]
+        return [_row(block, candidates[0], traces)]
+    return [_row(block, one, [row for row in traces if row[0] == one]) for one in candidates]
 
 
-def _row(
-    block: int, candidate: int, traces: list[tuple[int, int, float | None, int, bytes, int]]
-) -> _Row:
+def _row(block: int, candidate: int, traces: list[_Trace]) -> _Row:
     counted = [row for row in traces if not row[3]]
     # Already in order, which sorts all of them in two thirds of the time.
     known = sorted([(row[2], row[1]) for row in counted if row[2] is not None])

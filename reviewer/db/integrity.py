@@ -1,41 +1,71 @@
-"""Contradictions between the store and its journal: in every row, or at the ends of the store.
+"""Contradictions between the store and its journal, in every row.
 
-`whole_faults` reads every row. `end_faults` costs the same however large the store is: it reads the
-first and the last journal entry, the last row of each table against the last entry about it, and
-the newest decision. A small store (`is_small`) is checked whole instead.
+A report on a store that is not small (`is_small`) checks only its ends: `reviewer.db.ends`.
 """
 
-import base64
 import hashlib
 import json
+import math
 import sqlite3
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
+
+import msgspec
 
 from reviewer.db import contracts, decisions, journal, registry
 from reviewer.db.count_blocks import wrong_count_blocks
 from reviewer.db.counts import wrong_firsts, wrong_rolls
 from reviewer.db.digests import (
     RECORD_TABLES,
+    Names,
     RecordTable,
     batch_digests,
+    batch_rows,
     quarantine_digest,
     rows_digest,
     slots_digest,
 )
-from reviewer.db.figure_blocks import wrong_blocks
+from reviewer.db.ends import missing_tables
+from reviewer.db.figure_blocks import BlockCheck
 from reviewer.db.payload_archives import ARCHIVED, RESTORED, archiving_faults
+
+
+class WrongTraces(NamedTuple):
+    """Batches whose facts, and whose slots, differ from the journal, and blocks of figures that
+    differ from their traces."""
+
+    facts: list[str]
+    slots: list[str]
+    blocks: list[int]
+
+
+class _Added(msgspec.Struct):
+    """The fields of a journal entry that say which traces it added, and the digests of batches."""
+
+    type: str
+    first: int = 0
+    added: int = 0
+    facts: str = ""
+    slots: str | None = None
+    batches: dict[str, str] = {}
+
+
+_added = msgspec.json.Decoder(_Added)
 
 
 def content_faults(connection: sqlite3.Connection) -> list[str]:
     """Return everything that differs from the journal; the chain itself is checked elsewhere.
 
-    Reads every trace, but leaves counts derived from traces to `wrong_counts`. Raises ValueError,
+    Reads every trace, but leaves what is derived from traces to `wrong_counts`. Raises ValueError,
     KeyError or TypeError for a journal body that is not a valid entry, sqlite3.Error for a file
     that cannot be read.
     """
-    batches: dict[int, tuple[int, str]] = {}
-    slots: dict[int, tuple[int, str]] = {}
+    facts, slots = _wrong_batches(connection)
+    return [*facts, *slots, *other_faults(connection)]
+
+
+def other_faults(connection: sqlite3.Connection) -> list[str]:
+    """Return what differs from the journal besides the batches of `wrong_traces`."""
     suites: dict[str, dict[str, Any]] = {}
     candidates: dict[tuple[str, str], tuple[int, str | None]] = {}
     quarantines: dict[int, str] = {}
@@ -44,19 +74,15 @@ def content_faults(connection: sqlite3.Connection) -> list[str]:
     said: dict[RecordTable, list[tuple[int, int, str]]] = {
         table: [] for table in RECORD_TABLES.values()
     }
+    added = 0
     for seq, entry in enumerate(_entries(connection), 1):
         kind = entry["type"]
         if kind == "traces.added":
-            batches[entry["first"]] = entry["added"], entry["facts"]
-            if "slots" in entry:
-                slots[entry["first"]] = entry["added"], entry["slots"]
+            added += entry["added"]
             if "quarantine" in entry:
                 quarantines[entry["source"]] = entry["quarantine"]
-        elif kind in ("traces.rescored", "traces.revised"):
-            for first, facts in entry["batches"].items():
-                batches[int(first)] = batches[int(first)][0], facts
-            if kind == "traces.revised":
-                said["revision"].append((entry["first"], entry["added"], entry["digest"]))
+        elif kind == "traces.revised":
+            said["revision"].append((entry["first"], entry["added"], entry["digest"]))
         elif kind == "suite.frozen":
             suites[entry["suite_id"]] = {**entry, "seq": seq}
         elif kind == "candidate.registered":
@@ -71,8 +97,9 @@ def content_faults(connection: sqlite3.Connection) -> list[str]:
             archived.append(entry)
         elif kind in RECORD_TABLES:
             said[RECORD_TABLES[kind]].append((entry["first"], entry["added"], entry["digest"]))
+    held = connection.execute("SELECT count(*) FROM trace").fetchone()[0]
     return [
-        *_wrong_batches(connection, batches, slots),
+        *([f"{held} traces where {added} were added"] if held != added else []),
         *_wrong_names(connection, suites, candidates, plans),
         *(
             f"quarantine of source {source}"
@@ -89,6 +116,16 @@ def content_faults(connection: sqlite3.Connection) -> list[str]:
     ]
 
 
+def wrong_traces(
+    connection: sqlite3.Connection, start: float = -math.inf, stop: float = math.inf
+) -> WrongTraces:
+    """Return what is wrong of the batches and blocks that begin with a trace from `start` to before
+    `stop`. Reads every trace once."""
+    blocks = BlockCheck(connection, start, stop)
+    facts, slots = _wrong_batches(connection, start, stop, blocks)
+    return WrongTraces(facts, slots, blocks.finish())
+
+
 def _entries(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
     for (body,) in connection.execute("SELECT body FROM journal ORDER BY seq").fetchall():
         yield json.loads(body)
@@ -96,25 +133,41 @@ def _entries(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
 
 def _wrong_batches(
     connection: sqlite3.Connection,
-    batches: dict[int, tuple[int, str]],
-    slots: dict[int, tuple[int, str]],
-) -> Iterator[str]:
+    start: float = -math.inf,
+    stop: float = math.inf,
+    blocks: BlockCheck | None = None,
+) -> tuple[list[str], list[str]]:
+    batches: dict[int, tuple[int, str]] = {}
+    slots: dict[int, tuple[int, str]] = {}
+    told = "SELECT body FROM journal WHERE instr(body, ?) ORDER BY seq"
+    for (body,) in connection.execute(told, (b'"traces.',)).fetchall():
+        entry = _added.decode(body)
+        if entry.type == "traces.added":
+            batches[entry.first] = entry.added, entry.facts
+            if entry.slots is not None:
+                slots[entry.first] = entry.added, entry.slots
+        elif entry.type in ("traces.rescored", "traces.revised"):
+            for number, facts in entry.batches.items():
+                batches[int(number)] = batches[int(number)][0], facts
+    faults: list[str] = []
     elsewhere: list[str] = []
+    names = Names(connection)
     for first, (added, facts) in batches.items():
-        told = slots.get(first)
-        together = told is not None and told[0] == added
-        digest, places = batch_digests(connection, first, added, together)
+        if not start <= first < stop:
+            continue
+        placed = slots.get(first)
+        together = placed is not None and placed[0] == added
+        rows = batch_rows(connection, first, added)
+        if blocks is not None:
+            blocks.read(first, added, rows)
+        digest, places = batch_digests(connection, first, added, together, rows, names=names)
         if digest != facts:
-            yield f"traces {first} to {first + added - 1}"
-        if told is not None and not together:
-            places = slots_digest(connection, first, told[0])
-        if told is not None and places != told[1]:
-            elsewhere.append(f"where traces {first} to {first + told[0] - 1} are")
-    total = sum(added for added, _ in batches.values())
-    held = connection.execute("SELECT count(*) FROM trace").fetchone()[0]
-    if held != total:
-        yield f"{held} traces where {total} were added"
-    yield from elsewhere
+            faults.append(f"traces {first} to {first + added - 1}")
+        if placed is not None and not together:
+            places = slots_digest(connection, first, placed[0])
+        if placed is not None and places != placed[1]:
+            elsewhere.append(f"where traces {first} to {first + placed[0] - 1} are")
+    return faults, elsewhere
 
 
 def _wrong_rows(
@@ -177,35 +230,34 @@ def _finished(connection: sqlite3.Connection, source: int) -> bool:
     return row is None or row[0] == "done"
 
 
-def wrong_counts(connection: sqlite3.Connection) -> Iterator[str]:
-    """Yield the roll-ups that differ from the counts of their traces; `reviewer score` counts
+def wrong_counts(connection: sqlite3.Connection) -> list[str]:
+    """Return the roll-ups that differ from the counts of their traces; `reviewer score` counts
     again."""
+    found = []
     for suite in registry.suites(connection):
         body = registry.suite_head(connection, suite.suite_id)
         for one in registry.candidates(connection, suite.id):
             planned = registry.plan_of(body, one.planned)
             if wrong := wrong_rolls(connection, one.id, planned):
-                yield f"{wrong} of {one.candidate_id}"
+                found.append(f"{wrong} of {one.candidate_id}")
             if wrong := wrong_firsts(connection, one.id, planned):
-                yield f"{wrong} first sets of {one.candidate_id}"
+                found.append(f"{wrong} first sets of {one.candidate_id}")
     if blocks := wrong_count_blocks(connection):
-        yield f"counts of {len(blocks)} blocks of episodes"
-    if blocks := wrong_blocks(connection):
-        yield f"latencies and diagnostics of {len(blocks)} blocks of traces"
+        found.append(f"counts of {len(blocks)} blocks of episodes")
     for table in ("roll", "first_set", "gate_count", "figure_block", "count_block"):
         stray = f"SELECT 1 FROM {table} WHERE candidate NOT IN (SELECT id FROM candidate) LIMIT 1"
         if connection.execute(stray).fetchone():
-            yield "some of no candidate"
+            found.append("some of no candidate")
+    return found
+
+
+def wrong_figures(blocks: list[int]) -> list[str]:
+    """Return the fault that these blocks of figures are; `reviewer score` computes them again."""
+    return [f"latencies and diagnostics of {len(blocks)} blocks of traces"] if blocks else []
 
 
 SMALL_ENTRIES, SMALL_TRACES = 1_000, 500
 """Checking a store of this size whole takes a few milliseconds."""
-_TABLES = (
-    *("journal", "suite", "candidate", "episode", "trace"),
-    *("roll", "first_set", "gate_count", "figure_block", "count_block", "decision"),
-)
-_ENTRY_OF: dict[str, str] = {table: kind for kind, table in RECORD_TABLES.items()}
-_ENTRY_OF["trace"] = "traces.added"
 
 
 def is_small(connection: sqlite3.Connection) -> bool:
@@ -217,102 +269,17 @@ def is_small(connection: sqlite3.Connection) -> bool:
 def whole_faults(connection: sqlite3.Connection) -> list[str]:
     """Check the chain, the facts, the counts and the decisions against the journal. Reads every
     row. May raise any of DAMAGE."""
-    if posing := _missing_tables(connection):
+    if posing := missing_tables(connection):
         return [posing]
     _, fault = journal.verify(connection)
     if fault is not None:
         return [f"the journal is broken at entry {fault.seq}: {fault.reason}"]
+    traces = wrong_traces(connection)
+    counts = wrong_counts(connection) + wrong_figures(traces.blocks)
     return [
-        *content_faults(connection),
-        *(f"roll-ups: {wrong}" for wrong in wrong_counts(connection)),
+        *traces.facts,
+        *traces.slots,
+        *other_faults(connection),
+        *(f"roll-ups: {wrong}" for wrong in counts),
         *decisions.faults(connection),
     ]
-
-
-def end_faults(connection: sqlite3.Connection) -> list[str]:
-    """Return the contradictions at the ends of the store. May raise any of DAMAGE."""
-    if posing := _missing_tables(connection):
-        return [posing]
-    return [*_journal_faults(connection), *_row_faults(connection), *_decision_faults(connection)]
-
-
-def _missing_tables(connection: sqlite3.Connection) -> str | None:
-    """Return a fault when a table was replaced by a view, which could return anything."""
-    marks = ", ".join("?" * len(_TABLES))
-    found = connection.execute(
-        f"SELECT name FROM sqlite_master WHERE type='table' AND name IN ({marks})", _TABLES
-    ).fetchall()
-    missing = sorted(set(_TABLES) - {name for (name,) in found})
-    return f"schema: {', '.join(missing)} is not the expected table" if missing else None
-
-
-def _journal_faults(connection: sqlite3.Connection) -> Iterator[str]:
-    """Yield faults of the first entry, which names the journal, and of the last two: each must
-    follow its predecessor and match its hash."""
-    entries = connection.execute(
-        "SELECT seq, body, prev, hash FROM journal WHERE seq=1 OR seq > ? ORDER BY seq",
-        (journal.head(connection).seq - 2,),
-    ).fetchall()
-    before = journal.Head(0, journal.GENESIS)
-    for seq, body, prev, digest in entries:
-        if not all(isinstance(part, bytes) for part in (body, prev, digest)):
-            yield f"journal: a column of entry {seq} changed its type"
-            return
-        follows = before.seq + 1 == seq
-        if (follows and prev != before.hash) or digest != journal.link(seq, prev, body):
-            yield f"journal: entry {seq} does not fit its hash or the entry before it"
-        before = journal.Head(seq, digest)
-    if entries and entries[0][0] != 1:
-        yield "journal: its first entry is missing"
-    count = connection.execute("SELECT count(*) FROM journal").fetchone()[0]
-    if count != before.seq:
-        yield f"journal: {count} entries where the last one is number {before.seq}"
-
-
-def _row_faults(connection: sqlite3.Connection) -> Iterator[str]:
-    """Compare the last row of each table with the last journal entry about it: this finds a journal
-    whose end was cut off, and rows added or removed at the end."""
-    for table, kind in _ENTRY_OF.items():
-        held = connection.execute(f"SELECT max(id) FROM {table}").fetchone()[0]
-        if held is None and table != "trace":
-            continue  # a table that was emptied is found by the whole check
-        told = _last_entry(connection, kind)
-        last = told["first"] + told["added"] - 1 if told is not None else None
-        if held != last:
-            yield f"{table}: the last row is number {held}, the journal tells of {last}"
-    head = journal.head(connection).seq
-    for table in ("suite", "candidate", "decision", "signature"):
-        held = connection.execute(f"SELECT max(seq) FROM {table}").fetchone()[0]
-        if held is not None and held > head:
-            yield f"{table}: a row of journal entry {held}, and the journal ends at {head}"
-
-
-def _last_entry(connection: sqlite3.Connection, *kinds: str) -> dict[str, Any] | None:
-    """Return the last journal entry of one of these types. Its body is in RFC 8785 bytes, where
-    quotation marks inside texts are escaped."""
-    wanted = " OR ".join("instr(body, ?)" for _ in kinds)
-    found = connection.execute(
-        f"SELECT seq, body FROM journal WHERE {wanted} ORDER BY seq DESC LIMIT 1",
-        [f'"type":"{kind}"'.encode() for kind in kinds],
-    ).fetchone()
-    return None if found is None else {**json.loads(found[1]), "seq": found[0]}
-
-
-def _decision_faults(connection: sqlite3.Connection) -> Iterator[str]:
-    """Yield where the newest decision's row, its signed payload and the journal differ."""
-    told = _last_entry(connection, decisions.SIGNED, decisions.TAKEN)
-    newest = connection.execute("SELECT number FROM decision ORDER BY seq DESC LIMIT 1").fetchone()
-    row = decisions.row(connection, newest[0]) if newest else None
-    if told is None or row is None:
-        if told is not None or row is not None:
-            yield "decision: the newest one does not match the journal"
-        return
-    said = (told["seq"], told["number"], told["decision"], told["payload_sha256"])
-    payload = base64.b64decode(json.loads(row.envelope)["payload"])
-    digest = hashlib.sha256(payload).hexdigest()
-    if said != (row.seq, row.number, row.decision, digest) or row.payload_sha256 != digest:
-        yield f"decision {row.number}: it does not match the journal"
-    elif told["type"] == decisions.SIGNED:
-        audit = json.loads(payload)["predicate"]["audit"]
-        if audit["seq"] and journal.hash_at(connection, audit["seq"]) != audit["head"]:
-            yield f"decision {row.number}: the journal no longer holds the head it was signed under"

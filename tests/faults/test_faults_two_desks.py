@@ -125,13 +125,13 @@ def test_checks_accuse_nobody_who_labels_meanwhile(full: Door) -> None:
     """A label that comes between reading the journal and counting labels is no contradiction."""
     came = []
 
-    def labeled_meanwhile(*batch: Any) -> Any:
+    def labeled_meanwhile(*batch: Any, **named: Any) -> Any:
         with labeler(full, f"kim-{len(came)}") as desk:
             session = desk.labels.session(SUITE, V8)
             item = desk.labels.next_item(session)
             assert item is not None
             came.append(desk.labels.record(session, drafted(item)).uid)
-        return digest(*batch)
+        return digest(*batch, **named)
 
     digest = batch_digests
     public = key_file(full.root, "robin").with_suffix(".pub")

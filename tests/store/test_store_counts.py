@@ -13,7 +13,8 @@ from reviewer.db.schema import new_store_file
 from reviewer.suite.gates import GATES
 
 COSTS = st.none() | st.sampled_from(
-    [0.0, 5e-10, 1.5e-9, 2.5e-9, 2.5000000000000005e-9, 1.0000000005, 0.1, 9e6, 1e6, 1e7, -2.5e-9]
+    [0.0, 5e-10, 1.5e-9, 2.5e-9, 2.5000000000000005e-9, 1.0000000005, 0.1, 9e6, 1e6,
+     3999999.0000000005, 1e7, -2.5e-9]
 ) | st.floats(0, 1e5) | st.integers(0, 10**7).map(lambda n: (n + 0.5) / 1e9)  # fmt: skip
 TRACES = st.lists(
     st.tuples(

@@ -1,6 +1,8 @@
 """A store with flipped bits: typed errors only, and no report says anything new unseen."""
 
 import contextlib
+import multiprocessing
+import os
 import random
 import sqlite3
 from pathlib import Path
@@ -10,6 +12,10 @@ from doors import SUITE, V7, V8, Door, copied, passing
 
 from reviewer.db.connection import StoreError
 from reviewer.desk.errors import DeskError
+from reviewer.desk.integrity import doctor
+from reviewer.desk.integrity.processes import Processes
+from reviewer.desk.place import at
+from reviewer.importing import processes
 
 TRACE = f"{SUITE}/{V7}/attack-014/1"
 
@@ -159,6 +165,37 @@ def test_every_fact_changed_by_hand_is_found(
     assert said.code == 20, said.out
     assert "FAIL " in said.out
     looked_at(small)
+
+
+def test_processes_that_each_read_the_store_find_the_same(
+    small: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "LARGE", 0)
+    monkeypatch.setattr(processes, "workers", lambda: 2)
+    there = at(small.root)
+    assert doctor.examine(there, alone=True) == doctor.examine(there)
+    names = {"latency", "attempt", "finding", "roll", "first set gone", "episode", "payload"}
+    with contextlib.closing(sqlite3.connect(small.store)) as base, base:
+        for statement in (one for name, one in COLUMNS if name in names):
+            assert base.execute(statement).rowcount > 0
+    found = doctor.examine(there, alone=True)
+    assert found == doctor.examine(there)
+    wrong = {check.name for check in found if check.ok is False}
+    assert wrong >= {"facts", "roll-ups", "payloads"}
+
+
+def _process(here: sqlite3.Connection) -> int:
+    """End the process that answers, unless it is the test's own."""
+    if multiprocessing.parent_process() is not None:
+        os._exit(9)
+    return int(here.execute("SELECT 7").fetchone()[0])
+
+
+def test_a_question_whose_process_was_ended_is_answered_here(small: Door) -> None:
+    several = Processes(small.store)
+    with contextlib.closing(several), contextlib.closing(sqlite3.connect(small.store)) as here:
+        assert several.ask(_process, here)() == 7
+        assert several.ask(_process, here)() == 7
 
 
 @pytest.mark.parametrize("name", ["trace", "roll", "suite", "finding", "source", "journal"])

@@ -4,6 +4,7 @@ import sqlite3
 import struct
 from array import array
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,14 @@ from msgspec.structs import replace
 from older_stores import as_before
 
 from reviewer.db import figure_blocks
-from reviewer.db.figure_blocks import SIZE, make_again, make_finished, missing_blocks, wrong_blocks
+from reviewer.db.figure_blocks import (
+    SIZE,
+    BlockCheck,
+    make_again,
+    make_finished,
+    missing_blocks,
+    wrong_blocks,
+)
 from reviewer.db.queries.report_figures import diagnostic_means, latencies
 from reviewer.db.schema import new_store_file, open_writer
 from reviewer.db.sources import source_files_of
@@ -97,6 +105,28 @@ def test_blocks_say_what_the_traces_say(kinds: list[tuple[Any, ...]], many: int,
         assert figures(base) == changed
         base.execute("DELETE FROM figure_block")
         assert figures(base) == changed
+
+
+@settings(max_examples=15)
+@given(
+    st.lists(trace(VALUES), min_size=1, max_size=9),
+    st.lists(st.integers(1, 4 * SIZE), min_size=1, max_size=5).map(sorted),
+    st.integers(0, 4),
+    st.sampled_from(["unknown=unknown + 1", "sums=zeroblob(144)", "block=block"]),
+)
+def test_rows_that_were_read_for_something_else_find_the_same_blocks(
+    kinds: list[tuple[Any, ...]], cuts: list[int], block: int, change: str
+) -> None:
+    """Whatever spans they were read in, and where a span was left out."""
+    with closing(filled(kinds, 4 * SIZE)) as base:
+        base.execute(f"UPDATE figure_block SET {change} WHERE block=?", (block,))
+        check = BlockCheck(base)
+        for start, stop in pairwise([1, *cuts, 4 * SIZE + 1]):
+            if start % 7:
+                rows = "SELECT * FROM trace WHERE id >= ? AND id < ?"
+                check.read(start, stop - start, base.execute(rows, (start, stop)).fetchall())
+        assert check.finish() == wrong_blocks(base)
+        assert (wrong_blocks(base) == [block]) == ("block=" not in change and block < 4)
 
 
 def test_a_sum_is_used_only_where_no_order_gives_another_one() -> None:

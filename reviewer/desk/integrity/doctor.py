@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain, pairwise
+from math import inf
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Protocol, TypeVar
 
 from reviewer.db import journal
 from reviewer.db.connection import (
@@ -18,7 +20,13 @@ from reviewer.db.connection import (
     reader,
     scripts,
 )
-from reviewer.db.integrity import content_faults, wrong_counts
+from reviewer.db.integrity import (
+    WrongTraces,
+    other_faults,
+    wrong_counts,
+    wrong_figures,
+    wrong_traces,
+)
 from reviewer.db.payload import (
     chunked_traces,
     frame_bytes,
@@ -37,40 +45,44 @@ from reviewer.trace.safetext import visible_line
 
 T = TypeVar("T")
 MOST_EVENTS = 1 << 40
+LARGE = 24 << 20
+"""Bytes of a store from which it is worth starting processes."""
 CONTENT = ("store", "schema", "integrity", "journal", "facts", "roll-ups", "payloads")
 FIXED_IN = (3, 51, 3)
 BACKPORTS = ((3, 44, 6), (3, 50, 7))
 
 
-def examine(workspace: Workspace) -> list[Check]:
-    """Run every check, in a fixed order. A store that cannot be opened is one failed check."""
+def examine(workspace: Workspace, alone: bool = False) -> list[Check]:
+    """Run every check, in a fixed order. A store that cannot be opened is one failed check. `alone`
+    says that this process has no connection to the store yet, so a large one may be read in several
+    processes."""
     found = [_sqlite_version(SQLITE_VERSION)]
     if not workspace.store.exists():
         return [
             *found,
             Check("store", None, f"{workspace.store} does not exist yet: reviewer import makes it"),
         ]
-    try:
-        connection = reader(workspace.store)
-    except StoreError as error:
-        return [*found, Check("store", False, str(error))]
-    try:
-        with one_moment(connection):
-            found.append(_schema(connection))
-            if found[-1].ok is False:
-                return found  # the other checks need the missing parts
-            with _beside(workspace.store) as asked:
-                found += [asked.integrity(), *_chain(connection, asked.counts), asked.payloads()]
+    with _asked(workspace.store, alone) as asked:
+        try:
+            connection = reader(workspace.store)
+        except StoreError as error:
+            return [*found, Check("store", False, str(error))]
+        try:
+            with one_moment(connection):
+                found.append(_schema(connection))
+                if found[-1].ok is False:
+                    return found  # the other checks need the missing parts
+                found += _content(connection, asked)
                 found += _archives(connection)
-            found += signed_checks(workspace, connection)
-            found += _label_files(workspace, connection)
-            derived = _index(connection)
-        found += [*_permissions(workspace), derived]
-    except DAMAGE as error:
-        # A flipped bit can surface anywhere, even as text that is not UTF-8.
-        found.append(Check("store", False, f"unreadable: {error}; restore a backup"))
-    finally:
-        connection.close()
+                found += signed_checks(workspace, connection)
+                found += _label_files(workspace, connection)
+                derived = _index(connection)
+            found += [*_permissions(workspace), derived]
+        except DAMAGE as error:
+            # A flipped bit can surface anywhere, even as text that is not UTF-8.
+            found.append(Check("store", False, f"unreadable: {error}; restore a backup"))
+        finally:
+            connection.close()
     return found
 
 
@@ -101,45 +113,56 @@ def _index(connection: Connection) -> Check:
 def content(connection: Connection) -> list[Check]:
     """Check the content of a store: integrity, chain, facts, roll-ups, payloads. May raise any of
     DAMAGE."""
-    counts = partial(_wrong_counts, connection)
-    return [_integrity(connection), *_chain(connection, counts), payloads(connection)]
+    return _content(connection, _Here())
 
 
-class _Beside(NamedTuple):
-    """A check that runs in another thread; returns its result when it is there, or raises what it
-    raised."""
+class _Asked(Protocol):
+    """Answers questions about a store. `parts` says into how many a question about all traces is to
+    be cut."""
 
-    integrity: Callable[[], Check]
-    counts: Callable[[], list[str]]
-    payloads: Callable[[], Check]
+    @property
+    def parts(self) -> int: ...
+
+    def ask(self, question: Callable[[Connection], T], here: Connection) -> Callable[[], T]:
+        """Ask a question; return a function that returns its answer, or raises what it raised.
+        `here` is this process's connection."""
+        ...
+
+
+class _Here:
+    """Answers each question in this process, when the answer is needed."""
+
+    parts = 1
+
+    def ask(self, question: Callable[[Connection], T], here: Connection) -> Callable[[], T]:
+        return partial(question, here)
 
 
 @contextmanager
-def _beside(store: Path) -> Iterator[_Beside]:
-    """Run the checks that SQLite or zstd do without holding the interpreter lock in threads with
-    their own connections: what they read is consistent at any moment."""
-    from concurrent.futures import ThreadPoolExecutor  # a report checks only payloads
+def _asked(store: Path, alone: bool) -> Iterator[_Asked]:
+    if not alone or store.stat().st_size < LARGE:
+        yield _Here()
+        return
+    from reviewer.desk.integrity.processes import Processes  # a small store needs none
 
-    connection = reader(store)
-    pool = ThreadPoolExecutor(1)
-
-    def ask(question: Callable[[Connection], T]) -> Callable[[], T]:
-        def answer() -> T:
-            with one_moment(connection):
-                return question(connection)
-
-        return pool.submit(answer).result
-
+    several = Processes(store)
     try:
-        yield _Beside(ask(_integrity), ask(_wrong_counts), ask(payloads))
+        yield several
     finally:
-        connection.interrupt()
-        pool.shutdown(cancel_futures=True)
-        connection.close()
+        several.close()
 
 
-def _wrong_counts(connection: Connection) -> list[str]:
-    return list(wrong_counts(connection))
+def _content(connection: Connection, asked: _Asked) -> list[Check]:
+    pages = asked.ask(_integrity, connection)
+    counts = asked.ask(wrong_counts, connection)
+    (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()
+    edges = [-inf, *(last * n // asked.parts for n in range(1, asked.parts)), inf]
+    traces = [
+        asked.ask(partial(wrong_traces, start=start, stop=stop), connection)
+        for start, stop in pairwise(edges)
+    ]
+    frames = asked.ask(payloads, connection)
+    return [pages(), *_chain(connection, traces, counts), frames()]
 
 
 def damage(workspace: Workspace) -> str | None:
@@ -182,13 +205,20 @@ def _integrity(connection: Connection) -> Check:
     return Check("integrity", not wrong, "; ".join(wrong or ["ok"]))
 
 
-def _chain(connection: Connection, counted: Callable[[], list[str]]) -> list[Check]:
+def _chain(
+    connection: Connection,
+    traces: list[Callable[[], WrongTraces]],
+    counted: Callable[[], list[str]],
+) -> list[Check]:
     """Check the chain and, when it holds, the rows that its entries describe, and their counts."""
     head, fault = journal.verify(connection)
     if fault is not None:
         return [Check("journal", False, f"broken at entry {fault.seq}: {fault.reason}")]
-    wrong = content_faults(connection)
-    counts = counted()
+    others = other_faults(connection)
+    parts = [part() for part in traces]
+    facts, slots, blocks = ([*chain.from_iterable(each)] for each in zip(*parts, strict=True))
+    wrong = [*facts, *slots, *others]
+    counts = counted() + wrong_figures(blocks)
     return [
         Check("journal", True, f"{head.seq} entries, head {head.hash.hex()[:16]}"),
         Check(

@@ -18,7 +18,8 @@ from pathlib import Path
 
 from reviewer.db import decisions, journal, registry, revisions
 from reviewer.db.connection import Connection
-from reviewer.db.integrity import end_faults, is_small, whole_faults
+from reviewer.db.ends import end_faults
+from reviewer.db.integrity import is_small, whole_faults
 from reviewer.db.payload_archives import archive_faults, missing_archives
 from reviewer.db.schema import foreign_code
 from reviewer.db.search import index_faults
