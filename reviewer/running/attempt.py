@@ -11,13 +11,13 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 from reviewer.running.approvals import Approvals
 from reviewer.running.broker import MOST_CALLS, Broker
 from reviewer.running.candidates import adapter_for
+from reviewer.running.cut_off import CutOff
 from reviewer.running.measure import begun, changed_code
 from reviewer.running.model import (
     Adapter,
     Approver,
     CandidateFault,
     Clock,
-    CutOff,
     Faulted,
     FinishedAttempt,
     Infrastructure,

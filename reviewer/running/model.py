@@ -1,6 +1,5 @@
 """The values of a run, and its four interfaces: adapter, world, approver, executor."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -159,14 +158,6 @@ class Unrunnable(Exception):
 
 class Faulted(Exception):
     """The runner failed after the agent of an attempt had acted. `attempt` is its record."""
-
-    def __init__(self, attempt: "FinishedAttempt") -> None:
-        super().__init__()
-        self.attempt = attempt
-
-
-class CutOff(asyncio.CancelledError):
-    """An attempt was cancelled after its agent had acted. `attempt` is its record until then."""
 
     def __init__(self, attempt: "FinishedAttempt") -> None:
         super().__init__()

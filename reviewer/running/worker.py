@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from reviewer.running.cut_off import CutOff
 from reviewer.running.model import (
     Approval,
     ApprovalRequest,
     Approver,
-    CutOff,
     Faulted,
     FinishedAttempt,
     LostAttempt,

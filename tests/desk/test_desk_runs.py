@@ -31,7 +31,8 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.runs.api import RunView
 from reviewer.desk.runs.start import RunWriter
 from reviewer.running.attempt import run_attempt
-from reviewer.running.model import Approver, CutOff, FinishedAttempt, Task, Unrunnable
+from reviewer.running.cut_off import CutOff
+from reviewer.running.model import Approver, FinishedAttempt, Task, Unrunnable
 from reviewer.suite.gates import ALWAYS
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from doors import SHIPPED, SUITE, V8
 
+from reviewer.running.cut_off import CutOff
 from reviewer.running.model import (
     ApprovalRequest,
     Approver,
-    CutOff,
     FinishedAttempt,
     Slot,
     Task,

@@ -32,12 +32,12 @@ import reviewer
 from reviewer.running import attempt as attempts
 from reviewer.running.attempt import lost_attempt, open_world, run_attempt
 from reviewer.running.candidates import check_runnable
+from reviewer.running.cut_off import CutOff
 from reviewer.running.masking import LARGEST
 from reviewer.running.model import (
     Brief,
     Call,
     CandidateFault,
-    CutOff,
     Faulted,
     FinishedAttempt,
     Infrastructure,
