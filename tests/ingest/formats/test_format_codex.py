@@ -195,7 +195,7 @@ def executed(path: Path) -> list[Foreign | Broken]:
     return list(CodexExecReader().traces(Source(path)))
 
 
-def counted(total: int, last: int) -> tuple[str, dict[str, Any]]:
+def token_count(total: int, last: int) -> tuple[str, dict[str, Any]]:
     usage = {"input_tokens": total, "output_tokens": total // 10}
     step = {"input_tokens": last, "output_tokens": last // 10}
     return event("token_count", info={"total_token_usage": usage, "last_token_usage": step})
@@ -317,3 +317,48 @@ def test_a_thread_that_was_forked_says_so_and_keeps_what_it_copied(tmp_path: Pat
     meta["payload"]["forked_from_id"] = PARENT
     path.write_text(json.dumps(meta) + "\n" + rest)
     assert FORKED in read(path)["source"]["notes"]
+
+
+def counted(total: int, last: int) -> tuple[str, dict[str, Any]]:
+    def of(count: int) -> dict[str, int]:
+        return {"input_tokens": count, "output_tokens": 1, "total_tokens": count + 1}
+
+    return event("token_count", info={"total_token_usage": of(total), "last_token_usage": of(last)})
+
+
+@pytest.mark.parametrize(("ends", "open_"), [
+    ([], True),
+    ([words("assistant", "Done.")], False),
+    ([event("task_complete", last_agent_message=None)], True),
+    ([event("task_complete", last_agent_message=None, error={"message": "down"})], False),
+    ([words("assistant", "Done."), event("task_complete", last_agent_message="Done.")], False),
+])  # fmt: skip
+def test_a_session_whose_last_call_nothing_answers_is_not_measured(
+    ends: Items, open_: bool, tmp_path: Path
+) -> None:
+    """As Codex 0.42 to 0.104 leave a session whose model failed: they state no error."""
+    begin = [words("user", "Look"), words("assistant", "Looking."), call("c1"), output("c1", "x")]
+    if any(payload.get("type") == "task_complete" for _, payload in ends):
+        begin = [event("task_started"), *begin]
+    record = read(write(tmp_path, PARENT, [*begin, *ends]))
+    unread = [one["path"] for one in record.get("unread", ())]
+    assert unread == (["end of the session (cut off)"] if open_ else [])
+
+
+@pytest.mark.parametrize("again", [50, 130])
+def test_a_resumed_session_that_counts_from_zero_again_is_counted_whole(
+    again: int, tmp_path: Path
+) -> None:
+    """As Codex 0.63 does; the same total again is no other count."""
+    first = [token_count(60, 60), token_count(120, 60), token_count(120, 60)]
+    items = [words("user", "a"), words("assistant", "b"), *first, words("assistant", "c"),
+             token_count(again, again)]  # fmt: skip
+    assert read(write(tmp_path, PARENT, items))["usage"]["input_tokens"] == 120 + again
+
+
+def test_a_tool_that_codex_does_not_have_failed(tmp_path: Path) -> None:
+    items = turn(
+        words("user", "a"), call("c1", "no_such"), output("c1", "unsupported call: no_such")
+    )
+    record = read(write(tmp_path, PARENT, items))
+    assert [one["status"] for one in record["events"] if one["kind"] == "tool_result"] == ["error"]

@@ -59,6 +59,9 @@ _INJECTED = ("<", "# AGENTS.md")
 _EXIT = re.compile(r"(?:\A|\n)(?:Process exited with code|Exit code:) (-?\d{1,10})(?:\n|\Z)")
 _HEADED = 400
 """Characters at the start of an output that may state its exit code."""
+_TOTAL = "total_tokens"
+_UNKNOWN = "unsupported call: "
+"""What Codex returns for a tool that does not exist."""
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ENDED = ("task_complete", "turn_complete")
 _STARTED = ("task_started", "turn_started")
@@ -93,7 +96,11 @@ class Story:
         self._failed: dict[str, Status] = {}
         self._spawned: dict[str, str] = {}
         self._turns = self._open = False
+        self._answered = True
         self._spoke = ""
+        self._total: dict[str, Any] = {}
+        self._counted: list[dict[str, Any]] = []
+        """Last totals from before the session was resumed and counted from 0 again."""
         self._said: set[str] = set()
         self._copied = False
 
@@ -164,6 +171,8 @@ class Story:
             account.whole(*(payload.get(one) for one in _OF_CALL))
             name, given, own = _called(payload)
             session.call(actor, name, given, own, at, status=_done(payload))
+            if thread is None:
+                self._spoke = ""  # what it returns is to be answered
             if name == "spawn_agent":
                 self._spawned[own] = ""
         elif kind in _OUTPUTS:
@@ -246,15 +255,33 @@ class Story:
             self.termination = None
         elif kind in _ENDED:
             self._turns, self._open = True, False
-            self.termination = "error" if payload.get("error") is not None else None
+            failed = payload.get("error") is not None
+            self.termination = "error" if failed else None
+            # In old versions a turn that failed is completed like any other, without an answer.
+            silent = payload.get("last_agent_message", True) in (None, "")
+            self._answered = failed or not silent or self._spoke == "agent"
             self.final = text(payload.get("last_agent_message")) or self.final
         elif kind == "turn_aborted":
-            self._turns, self._open = True, False
+            self._turns, self._open, self._answered = True, False, True
             reason = text(payload.get("reason"))[:60] or "aborted"
             self.termination = "interrupted by the user" if reason == "interrupted" else reason
         elif kind == "token_count":
-            total = mapping(payload.get("info")).get("total_token_usage")
-            self.usage = total if isinstance(total, dict) else self.usage
+            info = mapping(payload.get("info"))
+            total = info.get("total_token_usage")
+            if isinstance(total, dict):
+                self._count(info, total)
+
+    def _count(self, info: dict[str, Any], total: dict[str, Any]) -> None:
+        """Take a total of the thread. In old versions a session that is resumed counts from 0
+        again: what was counted before is added."""
+        last = mapping(info.get("last_token_usage"))
+        before, now, one = (whole(held.get(_TOTAL)) for held in (self._total, total, last))
+        if before and now is not None and (now < before or now == one != before):
+            self._counted.append(self._total)
+        self._total = self.usage = total
+        if self._counted:
+            every = (*self._counted, total)
+            self.usage = {name: sum(whole(one.get(name)) or 0 for one in every) for name in total}
 
     def _status(self, own: str, seen: Any) -> Status | None:
         if own in self._failed:
@@ -265,6 +292,8 @@ class Story:
             if value.get("success") is False or whole(code) or _negative(code):
                 return "error"
         words = seen if isinstance(seen, str) else ""
+        if words.startswith(_UNKNOWN):
+            return "error"
         if isinstance(seen, list):
             words = "\n".join(text(one.get("text")) for one in objects(seen))
         found = _EXIT.search(words[:_HEADED])
@@ -288,7 +317,9 @@ class Story:
             if name in self._by_own or (not name and self._failed.get(own)):
                 continue
             self.session.absent(f"rollout-{name or 'of-its-call'}.jsonl", own)
-        ended = not self._open if self._turns else self._spoke == "agent" and not live
+        ended = not self._open and self._answered
+        if not self._turns:
+            ended = self._spoke == "agent" and not live
         if not ended:
             self.session.unended()
 
