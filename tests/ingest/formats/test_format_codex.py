@@ -195,7 +195,7 @@ def executed(path: Path) -> list[Foreign | Broken]:
     return list(CodexExecReader().traces(Source(path)))
 
 
-def token_count(total: int, last: int) -> tuple[str, dict[str, Any]]:
+def counted(total: int, last: int) -> tuple[str, dict[str, Any]]:
     usage = {"input_tokens": total, "output_tokens": total // 10}
     step = {"input_tokens": last, "output_tokens": last // 10}
     return event("token_count", info={"total_token_usage": usage, "last_token_usage": step})
@@ -319,7 +319,7 @@ def test_a_thread_that_was_forked_says_so_and_keeps_what_it_copied(tmp_path: Pat
     assert FORKED in read(path)["source"]["notes"]
 
 
-def counted(total: int, last: int) -> tuple[str, dict[str, Any]]:
+def resumed(total: int, last: int) -> tuple[str, dict[str, Any]]:
     def of(count: int) -> dict[str, int]:
         return {"input_tokens": count, "output_tokens": 1, "total_tokens": count + 1}
 
@@ -350,9 +350,9 @@ def test_a_resumed_session_that_counts_from_zero_again_is_counted_whole(
     again: int, tmp_path: Path
 ) -> None:
     """As Codex 0.63 does; the same total again is no other count."""
-    first = [token_count(60, 60), token_count(120, 60), token_count(120, 60)]
+    first = [resumed(60, 60), resumed(120, 60), resumed(120, 60)]
     items = [words("user", "a"), words("assistant", "b"), *first, words("assistant", "c"),
-             token_count(again, again)]  # fmt: skip
+             resumed(again, again)]  # fmt: skip
     assert read(write(tmp_path, PARENT, items))["usage"]["input_tokens"] == 120 + again
 
 
