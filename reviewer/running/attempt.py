@@ -297,6 +297,7 @@ async def _next_turn(
         turn = fault.turn
         raise
     finally:
+        recorder.waited_ms += adapter.waited_ms() - waited_ms
         meter.leave_out(adapter.waited_ms() - waited_ms)
         if turn is not None and turn.latency_ms is not None:
             await meter.clock.let_pass(turn.latency_ms)

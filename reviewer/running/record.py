@@ -180,6 +180,8 @@ class Recorder:
         self._answered: set[Answered] = set()
         self.acted = False
         """Whether the agent has called or said anything."""
+        self.waited_ms = 0.0
+        """Milliseconds that the agent's provider had it wait, which are not in the latency."""
 
     @property
     def next_seq(self) -> int:
@@ -284,6 +286,7 @@ class Recorder:
                 "seed": self._task.seed,
                 "masked": mask.hits,
                 **({"unredacted": self._unredacted} if self._unredacted else {}),
+                **({"waited_ms": number(round(self.waited_ms, 3))} if self.waited_ms else {}),
                 **({} if user is None else mask.masked(user)),
             },
         }
