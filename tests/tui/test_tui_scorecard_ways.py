@@ -18,6 +18,7 @@ from tui_probe import (
 from reviewer.desk.errors import DeskError
 from reviewer.desk.scorecards.views import SavedView
 from reviewer.tui.screens.scorecard import controller
+from reviewer.tui.screens.scorecard.screen import ScorecardScreen
 from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
 from reviewer.tui.widgets.grid import Grid
 
@@ -53,6 +54,20 @@ async def test_the_group_key_goes_through_tags_and_categories_and_back(shop: Ben
         assert "- task 3" in screen_text(app)
         await press(pilot, "number_sign")
         assert "episodes 3 of 3" in screen_text(app)
+
+
+async def test_a_screen_drawn_before_the_rows_of_another_view_are_there(shop: Bent) -> None:
+    """A key that comes while the rows are read closes a dialog, and the scorecard is drawn."""
+    app = shell(shop)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "number_sign")
+        screen = app.screen
+        assert isinstance(screen, ScorecardScreen)
+        screen.reading.looking = screen.reading.looking._replace(group="none")
+        screen.redraw()
+        await pilot.pause()
+        assert "episodes … of 3" in screen_text(app)
 
 
 async def test_enter_folds_a_group_and_the_cursor_stays_on_its_head(shop: Bent) -> None:

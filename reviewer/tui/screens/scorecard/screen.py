@@ -216,11 +216,12 @@ class ScorecardScreen(DeskScreen):
 
     def _title(self) -> str:
         of = self._episodes()
-        if self.reading.rows.groups:
-            groups, kind = len(self.reading.rows.groups), self.reading.looking.group
+        # Until the rows of another view are there, the groups are those of the view before.
+        groups, kind = len(self.reading.rows.groups), self.reading.looking.group
+        if groups and kind != "none":
             kinds = kind if groups == 1 else {"tag": "tags", "category": "categories"}[kind]
             return f"{groups:,} {kinds}, {plural(of, 'episode')}"
-        count = "…" if self.reading.rows.partial else f"{len(self.grid.keys):,}"
+        count = "…" if self.reading.rows.partial or groups else f"{len(self.grid.keys):,}"
         title = f"episodes {count} of {of:,}"
         if self.reading.mode == "candidates" and len(self.reading.sides) < len(self.reading.names):
             title += f", {len(self.reading.sides)} of {len(self.reading.names)} candidates"
