@@ -27,10 +27,10 @@ from reviewer.db.connection import (
 from reviewer.db.schema import bring_up_to_date, version_of
 from reviewer.desk import stopping
 from reviewer.desk.errors import DeskError, NoTrace, meant, refusal_of
-from reviewer.desk.labels.book import Book
 from reviewer.desk.traces.records import FinalMessages, Records
 
 if TYPE_CHECKING:
+    from reviewer.desk.labels.book import Book
     from reviewer.desk.place import Workspace
     from reviewer.desk.presence.claims import Claims
     from reviewer.desk.reports.api import CandidateReport, Reports
@@ -160,11 +160,18 @@ class DeskState:
         principal: str = "",
     ) -> None:
         self.place, self.path = workspace, str(workspace.root)
-        self.finals, self.records, self.book = FinalMessages(), Records(), Book()
+        self.finals, self.records = FinalMessages(), Records()
         self.readers = Readers(workspace.store)
         self.reviewer, self.embedding_model, self.principal = reviewer, embedding_model, principal
         self.workstation = os.urandom(16).hex()
         self._made = False
+
+    @late
+    def book(self) -> Book:
+        """Return the reader of labels, with its cache."""
+        from reviewer.desk.labels.book import Book
+
+        return Book()
 
     @late
     def claims(self) -> Claims:

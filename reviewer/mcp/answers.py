@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import msgspec
 from msgspec import to_builtins
 
 from reviewer.desk.desk import Desk
@@ -92,32 +91,32 @@ class Answers:
     def reasons(self, given: Given) -> Answer:
         """Return the reasons of the recommendation."""
         with self._release(given) as (desk, suite, candidate):
-            report = self._report(desk, suite, candidate)
+            report = desk.reports.build(suite, candidate).report
             return {
                 "suite": suite,
                 "candidate": candidate,
-                "recommendation": report["recommendation"],
-                "reasons": report["reason_details"],
+                "recommendation": report.recommendation,
+                "reasons": to_builtins(report.reason_details),
             }
 
     def missing(self, given: Given) -> Answer:
         """Return what is not measured, and what would measure it."""
         with self._release(given) as (desk, suite, candidate):
-            report = self._report(desk, suite, candidate)
+            report = desk.reports.build(suite, candidate).report
             refused = desk.imports.refusals()
             return {
                 "suite": suite,
                 "candidate": candidate,
-                "needs": report["needs"],
-                "slots": report["slots"],
-                "not_measured": report["not_measured"],
+                "needs": to_builtins(report.needs),
+                "slots": to_builtins(report.slots),
+                "not_measured": to_builtins(report.not_measured),
                 "refused_records": [
                     {"file": one.path, "record": one.record, "reasons": list(one.reasons),
                      "way_out": one.way_out}
                     for one in refused[:PAGE]
                 ],
                 "refused_records_left_out": max(len(refused) - PAGE, 0),
-                "shows_not": report["what_this_does_not_show"],
+                "shows_not": to_builtins(report.what_this_does_not_show),
             }  # fmt: skip
 
     def failing_events(self, given: Given) -> Answer:
@@ -187,11 +186,6 @@ class Answers:
         suite, candidate = given.get("suite", ""), given.get("candidate", "")
         with self._desk(suite) as desk:
             yield desk, *_meant(desk, suite, candidate)
-
-    @staticmethod
-    def _report(desk: Desk, suite: str, candidate: str) -> Answer:
-        report: Answer = msgspec.json.decode(desk.reports.build(suite, candidate).raw)
-        return report
 
     @staticmethod
     def _recorded(desk: Desk, trace: str, seq: int) -> Answer | None:

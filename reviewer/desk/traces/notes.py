@@ -6,6 +6,7 @@ also contains the digest of the record, for readers of the report.
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from reviewer.db import tables
 from reviewer.db.connection import Connection, close_writer
@@ -15,9 +16,11 @@ from reviewer.desk.place import Workspace
 from reviewer.desk.traces.records import TracePlace
 from reviewer.desk.traces.views import NoteKind, NoteView
 from reviewer.exit_codes import ExitCode
-from reviewer.report import evidence
 from reviewer.review.records import MOST_TEXT, NOTES, Note
 from reviewer.suite.model import Suite
+
+if TYPE_CHECKING:
+    from reviewer.report.evidence import Note as ReportedNote
 
 _TICK = timedelta(microseconds=1)
 
@@ -117,11 +120,14 @@ def write_note(
 
 def note_evidence(
     connection: Connection, suite_id: str, candidate_id: str
-) -> tuple[evidence.Note, ...]:
+) -> "tuple[ReportedNote, ...]":
     """Return the notes on a candidate's traces as a report lists them."""
+    # Imported here: to show a trace needs nothing of a report.
+    from reviewer.report.evidence import Note as ReportedNote
+
     head = f"{suite_id}/{candidate_id}/"
     return tuple(
-        evidence.Note(
+        ReportedNote(
             trace_id=row.trace_id,
             trace_sha256=row.trace_sha256,
             seq=row.seq,
