@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from reviewer.cli.opening import desk_on, release_of
 from reviewer.cli.parser import release_options
-from reviewer.cli.say import fact, fail, mark, measured, note, out_json, worded
+from reviewer.cli.say import fact, fail, mark, measured, note, out_view, worded
 from reviewer.desk.compare.views import (
     AlignedStep,
     Amount,
@@ -72,9 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
             else desk.compare.candidates(suite, candidate, baseline)
         )
     if arguments.json:
-        import msgspec
-
-        out_json(msgspec.to_builtins(found))
+        out_view(found, EpisodeChange)
     elif isinstance(found, Comparison):
         _candidates(found)
     else:
@@ -95,9 +93,7 @@ def _of_archive(arguments: argparse.Namespace) -> int:
         arguments.archive, arguments.suite or "", arguments.candidate, arguments.baseline
     )
     if arguments.json:
-        import msgspec
-
-        out_json(msgspec.to_builtins(found))
+        out_view(found, EpisodeChange)
     else:
         _candidates(found)
     return ExitCode.DONE

@@ -55,6 +55,41 @@ def out_json(value: Any) -> None:
     sys.stdout.write(f"{_indented(text, value)}\n")
 
 
+def out_view(view: Any, alike: type) -> None:
+    """Print a view as `out_json` prints its plain values. `alike` is a type without floats: long
+    lists of it are written by msgspec, which writes nothing else than `json` otherwise."""
+    import msgspec
+
+    members = []
+    for name, value in zip(
+        view.__struct_encode_fields__, msgspec.structs.astuple(view), strict=True
+    ):
+        text = _listed(value, alike) if isinstance(value, tuple) else None
+        if text is None and value is not msgspec.UNSET:
+            text = json.dumps(msgspec.to_builtins(value), ensure_ascii=True, allow_nan=False)
+        if text is not None:
+            members.append(f"{json.dumps(name)}: {text}")
+    if sum(map(len, members)) > LONG_JSON:
+        with suppress(msgspec.DecodeError):  # half of a surrogate pair
+            sys.stdout.write(msgspec.json.format(f"{{{', '.join(members)}}}", indent=2))
+            sys.stdout.write("\n")
+            return
+    out_json(msgspec.to_builtins(view))
+
+
+def _listed(values: tuple[Any, ...], alike: type) -> str | None:
+    """Return a list of one type as JSON in ASCII; None where msgspec would write other text."""
+    import msgspec
+
+    if not values or {*map(type, values)} != {alike}:
+        return None
+    try:
+        written = msgspec.json.encode(values)
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return None
+    return written.decode("ascii") if written.isascii() and b"\x7f" not in written else None
+
+
 LONG_JSON = 200_000
 """Characters from which `json`, which indents in Python, is slower than msgspec."""
 

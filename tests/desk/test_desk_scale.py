@@ -37,6 +37,7 @@ from reviewer.db.queries.episode_order import (
 from reviewer.db.queries.episodes import FirstSet, RollRow
 from reviewer.db.queries.report_figures import diagnostic_means
 from reviewer.db.queries.traces import findings_of, traces_of
+from reviewer.db.registry import episode_names
 from reviewer.db.search import catch_up
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
@@ -146,7 +147,7 @@ def test_counts_are_those_of_the_roll_ups(desk: Desk, candidate: str) -> None:
     refused = {"ep-03": 2, "ep-29": 1}
     with desk.opened.reading() as connection:
         key = key_of(connection, candidate)
-        found = episode_totals(connection, 1, key, refused)
+        found = episode_totals(connection, episode_names(connection, 1), key, refused)
         rolls = episodes.rolls(connection, 1, key)
     wanted = [slowly(roll, roll.episode_id, refused.get(roll.episode_id, 0)) for roll in rolls]
     assert list(found.episodes) == wanted
@@ -159,7 +160,7 @@ def test_counts_are_those_of_the_roll_ups(desk: Desk, candidate: str) -> None:
 def test_failing_traces_are_those_of_the_table(desk: Desk, candidate: str) -> None:
     with desk.opened.reading() as connection:
         key = key_of(connection, candidate)
-        known = episode_totals(connection, 1, key, {})
+        known = episode_totals(connection, episode_names(connection, 1), key, {})
         found = failing_traces(connection, f"{SUITE}/{candidate}", key, known)
         traces = traces_of(connection, key, known.names)
         failed = [t for t in traces if t.passed == 0 or t.infra]

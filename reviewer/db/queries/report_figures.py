@@ -5,7 +5,7 @@ import sqlite3
 from array import array
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import add
 from typing import Any, NamedTuple
@@ -42,14 +42,17 @@ class Latencies(NamedTuple):
     unknown: int
     parts: "list[tuple[array[int], array[float]]]"
 
-    def within(self, bound_ms: float) -> Counter[tuple[int, int]]:
-        """Return how many episodes have each number of latencies, and of those at most the
-        bound."""
-        made, beyond = Counter[int](), Counter[int]()
+    def within(
+        self, bound_ms: float, known: Mapping[int, int] | None = None
+    ) -> Counter[tuple[int, int]]:
+        """Return how many episodes have each number of latencies, and of those at most the bound.
+        `known` has the number of latencies of each episode, where that is known."""
+        made, beyond = Counter[int](known or {}), Counter[int]()
         for episodes, values in self.parts:
-            made.update(episodes)
+            if known is None:
+                made.update(episodes)
             beyond.update(episodes[bisect_right(values, bound_ms) :])
-        found = Counter((many, many) for many in made.values())
+        found = Counter((many, many) for many in made.values() if many)
         for key, above in beyond.items():
             many = made[key]
             found[many, many] -= 1

@@ -1,7 +1,7 @@
 """The items to label, made from stored final messages, and the signals that flag their traces."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -56,14 +56,19 @@ class SideMessages(NamedTuple):
     signals: dict[str, Signals]
 
 
-def side_of(connection: Connection, suite_id: str, candidate_id: str) -> Side:
+def side_of(
+    connection: Connection,
+    suite_id: str,
+    candidate_id: str,
+    names_of: Callable[[Connection, int], dict[int, str]] = registry.episode_names,
+) -> Side:
     """Return one candidate's side. Raises DeskError when the candidate has no trace on the
     suite."""
     suite = registry.suite_row(connection, suite_id)
     row = registry.candidate_row(connection, suite.id, candidate_id) if suite else None
     if suite is None or row is None:
         raise NoTrace(suite_id, candidate_id, near_ids(connection, suite_id, candidate_id))
-    names = registry.episode_names(connection, suite.id)
+    names = names_of(connection, suite.id)
     authors = () if row.manifest is None else trusted_candidate(row.manifest).authors
     return Side(row.id, f"{suite_id}/{candidate_id}", names, authors)
 

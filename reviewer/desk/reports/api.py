@@ -27,7 +27,7 @@ from reviewer.desk.place import Workspace
 from reviewer.desk.proofs import is_proved
 from reviewer.desk.reports import renderings
 from reviewer.desk.reports.baseline import promoted_of
-from reviewer.desk.reports.evidence import BaselineTotals, read_evidence
+from reviewer.desk.reports.evidence import MomentTotals, read_evidence
 from reviewer.desk.reports.opinions import (
     LabelSources,
     judge_evidence,
@@ -206,7 +206,7 @@ class Reports:
         Results are not cached here: for a large suite each takes 100 MB."""
         held = ready_outline(self._workspace, connection, suite_id)
         with one_moment(connection):
-            totals = BaselineTotals()
+            totals = MomentTotals()
             for one in asked:
                 yield self._assessed(connection, held, *one, keep=False, totals=totals)
 
@@ -217,7 +217,7 @@ class Reports:
         candidate_id: str,
         baseline_id: str | None,
         keep: bool = True,
-        totals: BaselineTotals | None = None,
+        totals: MomentTotals | None = None,
     ) -> CandidateAssessment:
         asked = (held.suite.suite_id, candidate_id, baseline_id, None)
         built = self._within(connection, held, asked, whole=False, keep=keep, totals=totals)
@@ -280,7 +280,7 @@ class Reports:
         asked: _ReportKey,
         whole: bool,
         keep: bool = True,
-        totals: BaselineTotals | None = None,
+        totals: MomentTotals | None = None,
     ) -> CandidateReport:
         self._store_check.require_sound(connection)
         suite_id, candidate_id, baseline_id, together = asked
@@ -295,6 +295,7 @@ class Reports:
                 self._kept.pop(key, None)
                 self._kept[key] = kept
                 return kept[1]
+        totals = totals or MomentTotals()
         gathered = read_evidence(
             connection,
             held.suite,
@@ -306,11 +307,11 @@ class Reports:
             whole,
             partial(same_episodes, self._workspace, connection),
             by_person=partial(self._by_person, connection),
-            totals=totals or BaselineTotals(),
+            totals=totals,
         )
         add = self._with_all if whole else self._with_holds
         gathered = structs.replace(
-            add(connection, held, gathered),
+            add(connection, held, gathered, totals),
             lacking=lacks,
             **self._draft(),
             power=held.power,
@@ -354,8 +355,11 @@ class Reports:
             return {}
         return {"draft": True, "frozen_at": None, "frozen_seq": None}
 
-    def _with_holds(self, connection: Connection, held: ReadySuite, gathered: Evidence) -> Evidence:
-        review = review_holds(connection, held, gathered.candidate_id, self._sources(gathered))
+    def _with_holds(
+        self, connection: Connection, held: ReadySuite, gathered: Evidence, totals: MomentTotals
+    ) -> Evidence:
+        sources = self._sources(gathered, totals)
+        review = review_holds(connection, held, gathered.candidate_id, sources)
         split = self._split(connection, held, gathered)
         return structs.replace(gathered, review=review, split=split)
 
@@ -375,7 +379,7 @@ class Reports:
 
         return files_about(self._workspace, held.suite.digest, candidate_id)
 
-    def _sources(self, gathered: Evidence) -> LabelSources:
+    def _sources(self, gathered: Evidence, totals: MomentTotals) -> LabelSources:
         return LabelSources(
             self._finals,
             self._book,
@@ -383,6 +387,7 @@ class Reports:
             self._signed,
             gathered.baseline_id,
             gathered.candidate.authors if gathered.candidate is not None else (),
+            totals.names,
         )
 
     @staticmethod
@@ -399,14 +404,17 @@ class Reports:
         )
         return split_evidence(connection, held.suite.digest, ids, authors)
 
-    def _with_all(self, connection: Connection, held: ReadySuite, gathered: Evidence) -> Evidence:
+    def _with_all(
+        self, connection: Connection, held: ReadySuite, gathered: Evidence, totals: MomentTotals
+    ) -> Evidence:
         """Add labels, judge, texts, notes and leaks, each only where the store or suite has any:
         most stores hold no judgment and no note, most suites no text."""
         candidate_id, finals = gathered.candidate_id, self._finals
-        review = review_evidence(connection, held, candidate_id, self._sources(gathered))
+        sources = self._sources(gathered, totals)
+        review = review_evidence(connection, held, candidate_id, sources)
         judge = text = None
         if held.judge is not None and JUDGMENTS.has(connection, held.suite.digest):
-            judge = judge_evidence(connection, held, candidate_id, self._sources(gathered))
+            judge = judge_evidence(connection, held, candidate_id, sources)
         if any(episode.expected.names_text for episode in held.suite.episodes):
             from reviewer.desk.reports.text_scores import text_evidence
 

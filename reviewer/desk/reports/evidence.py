@@ -119,11 +119,10 @@ class _Interner:
 
 
 def episode_totals(
-    connection: Connection, suite: int, candidate: int, quarantined: Mapping[str, int]
+    connection: Connection, names: dict[int, str], candidate: int, quarantined: Mapping[str, int]
 ) -> EpisodeTotals:
-    """Return a candidate's counts on every episode of a suite. `quarantined` counts refused records
-    by episode id."""
-    names = registry.episode_names(connection, suite)
+    """Return a candidate's counts on the episodes of a suite, given by key in their order.
+    `quarantined` counts refused records by episode id."""
     episodes = _in_suite_order(names, counts_of(connection, candidate))
     firsts = {row[0]: row for row in first_rows(connection, candidate)}
     first_gates = gate_counts(connection, candidate, True) if firsts else {}
@@ -184,16 +183,24 @@ def _gate_passes(attempts: int, fail: Iterable[int], unknown: Iterable[int]) -> 
     return tuple(attempts - f - u for f, u in zip(fail, unknown, strict=True))
 
 
-class BaselineTotals:
-    """The totals of the last baseline, at one moment of the store: a comparison needs the
-    baseline's totals after the candidate's."""
+class MomentTotals:
+    """What several answers about a suite need, read once at one moment of the store: the names of
+    episodes, and the totals of the last baseline, which a comparison needs after the
+    candidate's."""
 
     def __init__(self) -> None:
+        self._names: dict[int, dict[int, str]] = {}
         self._read: tuple[int, int, EpisodeTotals] | None = None
+
+    def names(self, connection: Connection, suite: int) -> dict[int, str]:
+        """Return key → id of every episode, in suite order."""
+        if suite not in self._names:
+            self._names[suite] = registry.episode_names(connection, suite)
+        return self._names[suite]
 
     def of_baseline(self, connection: Connection, suite: int, candidate: int) -> EpisodeTotals:
         """Read the totals, and keep them for `of`."""
-        found = episode_totals(connection, suite, candidate, {})
+        found = episode_totals(connection, self.names(connection, suite), candidate, {})
         self._read = suite, candidate, found
         return found
 
@@ -204,7 +211,7 @@ class BaselineTotals:
         read, self._read = self._read, None
         if read is not None and read[:2] == (suite, candidate) and not quarantined:
             return read[2]
-        return episode_totals(connection, suite, candidate, quarantined)
+        return episode_totals(connection, self.names(connection, suite), candidate, quarantined)
 
 
 def _first_counts(name: str, row: Any, gates: GateCounts, quarantined: int) -> EpisodeCounts:
@@ -375,14 +382,15 @@ def restored_stores(connection: Connection) -> tuple[RestoredStore, ...]:
 
 
 def _baseline_counts(
-    connection: Connection, suite: registry.SuiteRow, than: Baseline, totals: BaselineTotals
+    connection: Connection, suite: registry.SuiteRow, than: Baseline, totals: MomentTotals
 ) -> Episodes:
     if than.key is None:
         return Episodes()
     if than.other is None:
         read = totals.of_baseline(connection, suite.id, than.key)
         return _as_promoted(connection, than, read)
-    read = episode_totals(connection, than.other.id, than.key, {})
+    names = registry.episode_names(connection, than.other.id)
+    read = episode_totals(connection, names, than.key, {})
     return _as_promoted(connection, than, read).chosen(than.same.__contains__)
 
 
@@ -418,7 +426,7 @@ def read_evidence(
     same: SameEpisodes = lambda _suite, _other: frozenset(),
     *,
     by_person: Callable[[registry.SuiteRow], frozenset[str]],
-    totals: BaselineTotals,
+    totals: MomentTotals,
 ) -> Evidence:
     """Return all evidence of one report. Without `whole`, omit what needs every trace and affects
     no recommendation. Raises DeskError when the candidate has no trace.
@@ -439,7 +447,7 @@ def read_evidence(
     if suite.probe:
         suite = probe_suite(suite, made.episodes, contracts.outlines(connection, row.id))
     known = latencies(connection, stored.id)
-    ordered, unknown, within = known.ordered, known.unknown, _within(suite.policy, known)
+    ordered, unknown, within = known.ordered, known.unknown, _within(suite.policy, known, made)
     del known  # as large as everything that follows
     codes = unmeasured(connection, stored.id)
     than = choose_baseline(connection, row, stored.id, baseline_id, same)
@@ -601,11 +609,16 @@ def _peeking(
     )
 
 
-def _within(policy: Policy, known: Latencies) -> Counter[tuple[int, int]]:
+def _within(policy: Policy, known: Latencies, made: EpisodeTotals) -> Counter[tuple[int, int]]:
     """Count episodes by their latencies within the p95; nothing where the policy has no limit on
     the p95."""
     p95 = latency_quantile(known.ordered, 0.95) if policy.latency_p95_ms is not None else None
-    return Counter() if p95 is None else known.within(p95)
+    if p95 is None:
+        return Counter()
+    counted = made.episodes.counted.column(lambda e: e.attempts)
+    if known.unknown or sum(counted) != len(known.ordered):
+        return known.within(p95)
+    return known.within(p95, dict(zip(made.names, counted, strict=True)))
 
 
 def diagnostics(connection: Connection, candidate: int) -> DiagnosticMeans:

@@ -21,6 +21,7 @@ from reviewer.db.queries.attempts import (
     reviewable_traces_in,
     signal_codes,
 )
+from reviewer.db.registry import episode_names
 from reviewer.desk.baseline import other_candidate
 from reviewer.desk.labels.book import Book, candidates_of
 from reviewer.desk.labels.counted import CountedLabels, SignedLabels, counted_labels
@@ -91,7 +92,7 @@ class LabeledMessages(NamedTuple):
 class LabelSources(NamedTuple):
     """Where a report's labels come from: `signed` are those that their raters signed,
     `baseline_id` is that of the report, None when it has none. Labels by the candidate's
-    `authors` do not count."""
+    `authors` do not count. `names` returns the ids of a suite's episodes by key."""
 
     finals: FinalMessages
     book: Book
@@ -99,6 +100,7 @@ class LabelSources(NamedTuple):
     signed: Callable[[], SignedLabels]
     baseline_id: str | None = None
     authors: tuple[str, ...] = ()
+    names: Callable[[Connection, int], dict[int, str]] = episode_names
 
     def counted(self, held: ReadySuite, labels: Iterable[Label]) -> CountedLabels:
         """Return those of `labels` that count for the candidate."""
@@ -115,7 +117,7 @@ def review_holds(
     """
     if held.suite.probe:
         return None
-    side = side_of(connection, held.suite.suite_id, candidate_id)
+    side = side_of(connection, held.suite.suite_id, candidate_id, sources.names)
     high = high_flags(connection, side)
     policy = held.suite.policy.labels
     if not high and not policy.min_pairs and not policy.limited:
@@ -225,8 +227,8 @@ def _own(
     labels: Iterable[Label],
 ) -> tuple[Item, ...]:
     """Return the candidate's messages on the episodes that have a label."""
-    keys = {name: key for key, name in side.names.items()}
-    labeled = {keys[x.episode_id] for x in labels if x.episode_id in keys}
+    named = {x.episode_id for x in labels}
+    labeled = {key for key, name in side.names.items() if name in named} if named else set()
     if held.suite.policy.labels.judge_stands_in is True:
         labeled = set(side.names)
     traces = reviewable_traces_in(connection, side.key, sorted(labeled)) if labeled else []
@@ -257,7 +259,7 @@ def review_evidence(
     """
     if held.suite.probe:
         return None
-    side = side_of(connection, held.suite.suite_id, candidate_id)
+    side = side_of(connection, held.suite.suite_id, candidate_id, sources.names)
     high = high_flags(connection, side)
     looked = read_labeled_messages(connection, held, side, high, sources)
     found = ReviewSection(
