@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     desk = desk_on(arguments, arguments.suite)
     suite, candidate = release_of(arguments, desk)
     check(arguments.filter)
-    card = desk.scorecards.card(suite, candidate)
+    card = desk.scorecards.card(suite, candidate, apart=False)
     if arguments.json:
         import msgspec
 

@@ -1,8 +1,10 @@
-"""Sources, latencies and sums of diagnostics, precomputed for blocks of consecutive traces.
+"""Sources, latencies, sums of diagnostics, and failing and flagged traces, precomputed for blocks
+of consecutive traces.
 
-A block is written in the transaction that writes its last trace. A trigger deletes it when one of
-its traces changes, and the code that changed the trace writes it again. Traces whose block is not
-kept are read one by one, so a figure never depends on which blocks are kept.
+A block is written in the transaction that writes its last trace. Triggers delete it when one of its
+traces, or a finding or a source's verdict of one, changes, and the code that changed it writes it
+again. Traces whose block is not kept are read one by one, so a figure never depends on which blocks
+are kept.
 
 Sums of floats depend on their order, but not where every partial sum is exact. Diagnostics are
 float32, multiples of one over a power of two: while their sum times the greatest such power is
@@ -20,9 +22,17 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from reviewer.db.codec import DIAGNOSTICS, diagnostic_columns, json_ints, native
+from reviewer.db.noted import (
+    NotedKind,
+    NotedTraces,
+    add_noted,
+    noted_between,
+    packed_noted,
+    unpacked_noted,
+)
 
 SIZE = 512
-"""Traces of a block, by id; also in `021_figure_blocks.sql`."""
+"""Traces of a block, by id; also in `023_noted_traces.sql`."""
 _EXACT = 2.0**53
 
 
@@ -41,7 +51,7 @@ class Sum(NamedTuple):
 
 _NOTHING = Sum(0, 0.0, 1.0)
 _SUMS = struct.Struct(f"<{len(Sum._fields) * len(DIAGNOSTICS)}d")
-_Row = tuple[int, int, int, bytes, bytes, bytes, str]
+_Row = tuple[int, int, int, int, bytes, bytes, bytes, str, bytes, bytes, bytes, str]
 """A row of `figure_block`."""
 _Trace = tuple[int, int, float | None, int, bytes | None, int]
 """Candidate, episode, latency, whether infrastructure lost it, diagnostics, source."""
@@ -133,8 +143,9 @@ class BlockCheck:
 
     def _compare(self, block: int, traces: list[_Trace]) -> None:
         self._left.discard(block)
-        stored = f"SELECT {_COLUMNS} FROM figure_block WHERE block=? ORDER BY candidate"
-        if self._connection.execute(stored, (block,)).fetchall() != _made(block, traces):
+        stored = f"SELECT {_COLUMNS} FROM figure_block WHERE {_OF_BLOCK} ORDER BY id"
+        kept = self._connection.execute(stored, {"block": block}).fetchall()
+        if kept != _made(self._connection, block, traces):
             self._wrong.append(block)
 
 
@@ -207,13 +218,33 @@ def exact_sums(connection: sqlite3.Connection, candidate: int) -> list[Sum] | No
     return found if all(one.is_exact for one in found) else None
 
 
+def noted_of(connection: sqlite3.Connection, candidate: int) -> NotedTraces:
+    """Return the failing and flagged traces of a candidate."""
+    found, known = NotedTraces(), dict[NotedKind, int]()
+    for row in connection.execute(
+        "SELECT noted, digests, places, kinds FROM figure_block WHERE candidate=?", (candidate,)
+    ):
+        add_noted(found, known, unpacked_noted(*row))
+    for first, last in _loose(connection):
+        more = noted_between(connection, first, last, candidate)
+        add_noted(found, known, more.get(candidate, NotedTraces()))
+    return found
+
+
 def loose(connection: sqlite3.Connection) -> list[str]:
     """Return SQL clauses that select the traces `t` of a candidate in blocks that are not kept."""
+    return [
+        f"+t.candidate=? AND t.id BETWEEN {first} AND {last}" for first, last in _loose(connection)
+    ]
+
+
+def _loose(connection: sqlite3.Connection) -> list[tuple[int, int]]:
+    """Return the first and last ids of traces in blocks that are not kept."""
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()
     found, start = [], 0
     for block in [*_kept(connection), last // SIZE + 1]:
         if block * SIZE > start:
-            found.append(f"+t.candidate=? AND t.id BETWEEN {start} AND {block * SIZE - 1}")
+            found.append((start, block * SIZE - 1))
         start = (block + 1) * SIZE
     return found
 
@@ -223,14 +254,18 @@ def _kept(connection: sqlite3.Connection) -> list[int]:
     return [block for (block,) in rows.fetchall()]
 
 
-_COLUMNS = "block, candidate, unknown, episodes, latencies, sums, sources"
+_COLUMNS = (
+    "id, block, candidate, unknown, episodes, latencies, sums, sources,"
+    " noted, digests, places, kinds"
+)
+_OF_BLOCK = "id BETWEEN :block << 24 AND (:block << 24) + 16777215"
 
 
 def _put(connection: sqlite3.Connection, block: int) -> None:
-    connection.execute("DELETE FROM figure_block WHERE block=?", (block,))
+    connection.execute(f"DELETE FROM figure_block WHERE {_OF_BLOCK}", {"block": block})
     connection.executemany(
-        f"INSERT INTO figure_block ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        _made(block, _traces(connection, block)),
+        f"INSERT INTO figure_block ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        _made(connection, block, _traces(connection, block)),
     )
 
 
@@ -247,15 +282,19 @@ def _counted(row: tuple[Any, ...]) -> _Trace:
     return row[1], row[2], row[9], row[7] == 1 and row[5] is None, row[22], row[17]
 
 
-def _made(block: int, traces: list[_Trace]) -> list[_Row]:
+def _made(connection: sqlite3.Connection, block: int, traces: list[_Trace]) -> list[_Row]:
     """Return the rows of a block, by candidate, from its traces."""
     candidates = sorted({row[0] for row in traces})
+    noted = noted_between(connection, block * SIZE, (block + 1) * SIZE - 1)
     if len(candidates) == 1:
-        return [_row(block, candidates[0], traces)]
-    return [_row(block, one, [row for row in traces if row[0] == one]) for one in candidates]
+        return [_row(block, candidates[0], traces, noted.get(candidates[0], NotedTraces()))]
+    return [
+        _row(block, one, [row for row in traces if row[0] == one], noted.get(one, NotedTraces()))
+        for one in candidates
+    ]
 
 
-def _row(block: int, candidate: int, traces: list[_Trace]) -> _Row:
+def _row(block: int, candidate: int, traces: list[_Trace], noted: NotedTraces) -> _Row:
     counted = [row for row in traces if not row[3]]
     # Already in order, which sorts all of them in two thirds of the time.
     known = sorted([(row[2], row[1]) for row in counted if row[2] is not None])
@@ -263,8 +302,9 @@ def _row(block: int, candidate: int, traces: list[_Trace]) -> _Row:
     latencies = array("d", [latency for latency, _ in known])
     sums = _sums_of([row[4] for row in traces if row[4] is not None])
     return (
-        *(block, candidate, len(counted) - len(known)),
+        *(block << 24 | candidate, block, candidate, len(counted) - len(known)),
         *(native(episodes).tobytes(), native(latencies).tobytes()),
         _SUMS.pack(*[float(number) for one in sums for number in one]),
         json_ints(sorted({row[5] for row in traces})),
+        *packed_noted(noted),
     )

@@ -253,7 +253,7 @@ def wrong_counts(connection: sqlite3.Connection) -> list[str]:
 
 def wrong_figures(blocks: list[int]) -> list[str]:
     """Return the fault that these blocks of figures are; `reviewer score` computes them again."""
-    return [f"latencies and diagnostics of {len(blocks)} blocks of traces"] if blocks else []
+    return [f"figures of {len(blocks)} blocks of traces"] if blocks else []
 
 
 SMALL_ENTRIES, SMALL_TRACES = 1_000, 500

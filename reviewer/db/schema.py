@@ -154,8 +154,8 @@ _HEAD = """\
 -- What the numbered scripts make, at once, for a new store.
 -- Written by `python docs/make.py`: change a numbered script, never this one.
 """
-_WITH_BLOCKS = 21
-"""The first version whose stores have `figure_block`."""
+_WITH_BLOCKS = 23
+"""The first version whose stores have `figure_block` as it is now."""
 _SET = "reviewer"
 """The name of reviewer's scripts in the table where sqlite-utils records which were applied."""
 

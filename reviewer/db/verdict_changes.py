@@ -106,7 +106,7 @@ def fill_late(connection: sqlite3.Connection, lates: Iterable[LateVerdict], now:
                 connection.execute("UPDATE trace SET passed=? WHERE id=?", (passed, stands.trace))
     if touched:
         recount(connection, counted_episodes(connection, filled))
-        figure_blocks.make_again(connection, filled)
+        figure_blocks.make_again(connection, touched)
         journal_rescored(connection, touched, LATER, now)
     return len(filled)
 

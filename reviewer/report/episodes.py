@@ -5,7 +5,6 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import compress
 from operator import attrgetter
 from typing import TypeVar, overload
 
@@ -182,12 +181,14 @@ class Episodes(Sequence[EpisodeCounts]):
         values = [of(kind) for kind in self.kinds]
         return [values[kind] for kind in self.places]
 
-    def where(self, holds: Callable[[EpisodeCounts], bool]) -> Iterator[EpisodeCounts]:
-        """Yield the episodes whose shared counts meet a condition, in order."""
-        chosen = [bool(holds(kind)) for kind in self.kinds]
-        if any(chosen):
-            for place in compress(range(len(self)), map(chosen.__getitem__, self.places)):
-                yield self[place]
+    def where(self, holds: Callable[[EpisodeCounts], bool]) -> Iterator[tuple[str, EpisodeCounts]]:
+        """Yield the names and the shared counts of the episodes that meet a condition on those, in
+        order."""
+        chosen = {place: kind for place, kind in enumerate(self.kinds) if holds(kind)}
+        if chosen:
+            for name, place in zip(self.names, self.places, strict=True):
+                if place in chosen:
+                    yield name, chosen[place]
 
     def chosen(self, wanted: Callable[[str], bool]) -> "Episodes":
         """Return the episodes whose names are wanted, in order."""

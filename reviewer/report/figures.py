@@ -260,11 +260,11 @@ def slots(evidence: Evidence, rows: Episodes) -> SlotFigures:
     infrastructure: list[Place] = []
     quarantined: list[Place] = []
     missing: list[Place] = []
-    for e in rows.where(lambda e: e.in_plan < plan):
+    for name, e in rows.where(lambda e: e.in_plan < plan):
         in_plan, beyond = e.in_plan, e.attempts - e.in_plan
         # An attempt beyond the plan replaces a slot that infrastructure provably lost. It never
         # fills a slot that is merely absent: that attempt may have been withheld.
-        rerun = min(beyond, lost.get(e.episode_id, 0), plan - in_plan)
+        rerun = min(beyond, lost.get(name, 0), plan - in_plan)
         valid += in_plan + rerun
         extra += beyond - rerun
         left = plan - in_plan - rerun
@@ -275,9 +275,9 @@ def slots(evidence: Evidence, rows: Episodes) -> SlotFigures:
             taken = max(0, min(count, left))
             left -= taken
             if taken:
-                where.append(Place(episode_id=e.episode_id, attempts=taken))
+                where.append(Place(episode_id=name, attempts=taken))
         if left:
-            missing.append(Place(episode_id=e.episode_id, attempts=left))
+            missing.append(Place(episode_id=name, attempts=left))
     return SlotFigures(
         planned=plan * len(rows),
         valid=valid,

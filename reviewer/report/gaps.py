@@ -290,7 +290,7 @@ def _invalid(shown: Figures) -> list[Gap]:
     state."""
     i = GATES.index("completeness")
     invalid = shown.counted.where(lambda e: e.gate_fail[i] > 0)
-    broken = [(e.episode_id, e.gate_fail[i]) for e in invalid]
+    broken = [(name, e.gate_fail[i]) for name, e in invalid]
     count = sum(attempts for _, attempts in broken)
     if not count:
         return []
@@ -451,7 +451,7 @@ def _refused(evidence: Evidence) -> list[Gap]:
     if not evidence.unjudged:
         return []
     plan = evidence.plan
-    full = {e.episode_id for e in Episodes.of(evidence.episodes).where(lambda e: e.in_plan >= plan)}
+    full = {name for name, _ in Episodes.of(evidence.episodes).where(lambda e: e.in_plan >= plan)}
     beyond = [
         f"{episode} attempt {attempt}" if attempt is not None else f"{episode}, unnumbered"
         for episode, attempt in evidence.unjudged

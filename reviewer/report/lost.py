@@ -101,10 +101,11 @@ def lossy_episodes(evidence: Evidence, again: Mapping[str, int]) -> list[LossyEp
     be made in their place, and those that ended because nobody was there are left out."""
     nobody = Counter(t.episode_id for t in _lost(evidence) if t.trace_id in evidence.unattended)
     found = []
-    for each in Episodes.of(evidence.episodes).where(lambda e: e.infrastructure > 0):
-        lost = each.infrastructure - nobody[each.episode_id]
-        if lost > each.attempts + again.get(each.episode_id, 0):
-            found.append(LossyEpisode(each.episode_id, lost, each.attempts))
+    rows = Episodes.of(evidence.episodes)
+    for name, each in rows.where(lambda e: e.infrastructure > 0):
+        lost = each.infrastructure - nobody[name]
+        if lost > each.attempts + again.get(name, 0):
+            found.append(LossyEpisode(name, lost, each.attempts))
     return found
 
 

@@ -296,11 +296,11 @@ def _float(value: Fraction | None) -> float | None:
 def _why_undefined(rows: Episodes, k: int, apart: bool) -> str:
     if not rows:
         return "an episode whose user no person plays" if apart else "no episodes"
-    short = [e.episode_id for e in rows.where(lambda e: e.measured < k)]
+    short = [name for name, _ in rows.where(lambda e: e.measured < k)]
     if short:
         noun = "episode has" if len(short) == 1 else "episodes have"
         return f"{len(short)} {noun} fewer than {k} measured attempts: {named(short)}"
-    open_verdicts = [e.episode_id for e in rows.where(lambda e: e.measured < e.attempts)]
+    open_verdicts = [name for name, _ in rows.where(lambda e: e.measured < e.attempts)]
     return f"verdicts not measured in {named(open_verdicts)}"
 
 

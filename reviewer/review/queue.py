@@ -339,8 +339,12 @@ def open_high(
         for trace in item.traces:
             shows.setdefault(trace, []).append(item.item)
     flags = []
+    reasons: dict[int, tuple[Reason, ...]] = {}
     for trace, known in sorted(signals.items()):
-        high = tuple(r for r in reasons_of(known) if STRATUM_OF[r] == "high")
+        high = reasons.get(id(known))  # many traces share theirs
+        if high is None:
+            high = tuple(r for r in reasons_of(known) if STRATUM_OF[r] == "high")
+            reasons[id(known)] = high
         names = shows.get(trace, [])
         if high and not any(name in labeled for name in names):
             flags.append(OpenFlag(trace_id=trace, reasons=high, items=tuple(sorted(names))))

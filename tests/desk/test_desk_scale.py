@@ -26,6 +26,7 @@ from reviewer.db.codec import (
     pack_diagnostics,
     unpack_diagnostics,
 )
+from reviewer.db.figure_blocks import noted_of
 from reviewer.db.queries import episodes, report_figures
 from reviewer.db.queries.episode_order import (
     Medians,
@@ -161,7 +162,7 @@ def test_failing_traces_are_those_of_the_table(desk: Desk, candidate: str) -> No
     with desk.opened.reading() as connection:
         key = key_of(connection, candidate)
         known = episode_totals(connection, episode_names(connection, 1), key, {})
-        found = failing_traces(connection, f"{SUITE}/{candidate}", key, known)
+        found = failing_traces(noted_of(connection, key), f"{SUITE}/{candidate}", known)
         traces = traces_of(connection, key, known.names)
         failed = [t for t in traces if t.passed == 0 or t.infra]
         said = findings_of(connection, [t.id for t in failed])

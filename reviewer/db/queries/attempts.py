@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from reviewer.db.queries.traces import FLAG_CODES
@@ -193,26 +193,6 @@ _ALL = (
     " WHERE t.candidate=?"
 )
 _REVIEWABLE = f"{_ALL} AND {_NOT_LOST}"
-# SQLite keeps the order of a CROSS JOIN: the few rows of the left table select the traces.
-_FLAGGABLE = tuple(
-    "SELECT t.id, t.episode, t.attempt, t.critical, t.passed, v.passed, t.termination"
-    f" FROM {tables} WHERE t.candidate=? AND {_NOT_LOST} AND {clause}"
-    for tables, clause in (
-        (
-            "trace t LEFT JOIN source_verdict v ON v.trace = t.id",
-            "(t.passed = 0 OR t.infra = 1)",
-        ),
-        (
-            "source_verdict v CROSS JOIN trace t ON t.id = v.trace",
-            "v.passed IS NOT t.passed AND v.passed IS NOT NULL AND t.passed IS NOT NULL",
-        ),
-        (
-            "finding f CROSS JOIN trace t ON t.id = f.trace"
-            " LEFT JOIN source_verdict v ON v.trace = t.id",
-            "f.code = 'thumbs_down' AND f.severity = 'note'",
-        ),
-    )
-)
 
 
 def reviewable_traces(connection: sqlite3.Connection, candidate: int) -> list[ReviewableTrace]:
@@ -298,17 +278,6 @@ def reviewable_slots(connection: sqlite3.Connection, candidate: int) -> list[tup
         " AND (t.pack IS NOT NULL OR EXISTS (SELECT 1 FROM chunk c WHERE c.trace = t.id))",
         (candidate,),
     ).fetchall()
-
-
-def flaggable_traces(connection: sqlite3.Connection, candidate: int) -> Iterator[tuple[Any, ...]]:
-    """Yield (key, episode, attempt, critical, passed, passed elsewhere, termination) of the
-    attempts that can carry a high flag: those that failed, those that another harness judged
-    differently, and those with a thumbs-down from a user. An attempt may come several times.
-
-    A million traces that pass are not read.
-    """
-    for query in _FLAGGABLE:
-        yield from connection.execute(query, (candidate,))
 
 
 def _reviewable(row: tuple[Any, ...]) -> ReviewableTrace:

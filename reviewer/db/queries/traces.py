@@ -6,8 +6,8 @@ The exceptions yield rows; a report on many traces reads them within one transac
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from reviewer.db.codec import gate_results
 from reviewer.gates.model import Finding, Severity, Verdict
@@ -98,31 +98,6 @@ def trace_of_id(connection: sqlite3.Connection, key: int) -> TraceRow | None:
     """Return the trace with this key in the store."""
     row = connection.execute(f"{_TRACE} WHERE id=?", (key,)).fetchone()
     return TraceRow(*row) if row else None
-
-
-_FAILED = "t.candidate=? AND (t.passed = 0 OR t.infra = 1)"
-
-
-def failed_rows(connection: sqlite3.Connection, candidate: int) -> Iterator[tuple[Any, ...]]:
-    """Yield (key, episode, attempt, gates, critical, infra, sha256) of every trace that failed or
-    was lost to infrastructure, in suite order, then by attempt."""
-    return connection.execute(
-        "SELECT t.id, t.episode, t.attempt, t.gates, t.critical, t.infra, t.sha256 FROM trace t"
-        # The plus disables the index, so that SQLite does not read every trace of the candidate by
-        # slot.
-        f" WHERE {_FAILED} ORDER BY +t.episode, t.attempt",
-        (candidate,),
-    )
-
-
-def failed_findings(connection: sqlite3.Connection, candidate: int) -> Iterator[tuple[Any, ...]]:
-    """Yield (trace, gate, code, seq) of the findings against those traces, in printed order within
-    each. The CROSS JOIN keeps the tables in this order, in which both sides are already sorted."""
-    return connection.execute(
-        "SELECT f.trace, f.gate, f.code, f.seq FROM trace t CROSS JOIN finding f ON f.trace = t.id"
-        f" WHERE {_FAILED} AND f.severity <> 'note' ORDER BY t.id, f.n",
-        (candidate,),
-    )
 
 
 def findings_of(connection: sqlite3.Connection, traces: Sequence[int]) -> list[FindingRow]:

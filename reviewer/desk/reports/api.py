@@ -388,6 +388,7 @@ class Reports:
             gathered.baseline_id,
             gathered.candidate.authors if gathered.candidate is not None else (),
             totals.names,
+            totals.noted,
         )
 
     @staticmethod

@@ -8,8 +8,7 @@ import json
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import groupby
-from operator import itemgetter
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -19,6 +18,8 @@ from reviewer.db.codec import gate_results
 from reviewer.db.connection import Connection
 from reviewer.db.copies import RESTORED
 from reviewer.db.count_blocks import CountColumns, counts_of
+from reviewer.db.figure_blocks import noted_of
+from reviewer.db.noted import DIGEST, NotedTraces
 from reviewer.db.queries import attempts
 from reviewer.db.queries.candidates import candidates_on, earlier_decisions, revised_since
 from reviewer.db.queries.episodes import (
@@ -47,7 +48,7 @@ from reviewer.db.queries.report_figures import (
     user_talks,
 )
 from reviewer.db.queries.review_sets import sets_about_users
-from reviewer.db.queries.traces import failed_findings, failed_rows, slot_of
+from reviewer.db.queries.traces import slot_of
 from reviewer.db.ran import ran_of_candidate
 from reviewer.db.run_records import RunRecords, early_ends
 from reviewer.db.sources import made_here, origins, source_files_of, tool_maps_of
@@ -106,16 +107,6 @@ class EpisodeTotals(NamedTuple):
     episodes: Episodes
     names: dict[int, str]
     last: dict[int, int]
-
-
-class _Interner:
-    """Returns one shared object for equal ones."""
-
-    def __init__(self) -> None:
-        self._known: dict[Any, Any] = {}
-
-    def __call__(self, value: Any) -> Any:
-        return self._known.setdefault(value, value)
 
 
 def episode_totals(
@@ -185,12 +176,19 @@ def _gate_passes(attempts: int, fail: Iterable[int], unknown: Iterable[int]) -> 
 
 class MomentTotals:
     """What several answers about a suite need, read once at one moment of the store: the names of
-    episodes, and the totals of the last baseline, which a comparison needs after the
-    candidate's."""
+    episodes, failing traces, and the totals of the last baseline, which a comparison needs after
+    the candidate's."""
 
     def __init__(self) -> None:
         self._names: dict[int, dict[int, str]] = {}
         self._read: tuple[int, int, EpisodeTotals] | None = None
+        self._noted: tuple[int, NotedTraces] | None = None
+
+    def noted(self, connection: Connection, candidate: int) -> NotedTraces:
+        """Return the failing and flagged traces of a candidate, kept until another is asked for."""
+        if self._noted is None or self._noted[0] != candidate:
+            self._noted = candidate, noted_of(connection, candidate)
+        return self._noted[1]
 
     def names(self, connection: Connection, suite: int) -> dict[int, str]:
         """Return key → id of every episode, in suite order."""
@@ -254,43 +252,42 @@ def moved_attempts(
 
 
 def failing_traces(
-    connection: Connection,
+    noted: NotedTraces,
     prefix: str,
-    candidate: int,
     known: EpisodeTotals,
     moved: Iterable[MovedAttempt] = (),
 ) -> tuple[FailedTrace, ...]:
     """Return the failing traces in suite order, then by attempt. `prefix` is a trace id up to its
     episode."""
-    alike = _Interner()
     made_as = {(one.episode_id, one.attempt): one.made_as for one in moved}
-    found: dict[int, tuple[tuple[str, str, int | None], ...]] = {}
-    codes: dict[tuple[tuple[str, str, int | None], ...], tuple[str, ...]] = {(): ()}
-    for trace, group in groupby(failed_findings(connection, candidate), key=itemgetter(0)):
-        found[trace] = several = alike(tuple(alike(finding[1:]) for finding in group))
-        if several not in codes:
-            codes[several] = alike(tuple(dict.fromkeys(code for _, code, _ in several)))
-    results = {}
+    shared: list[dict[str, Any] | None] = [
+        {
+            "codes": tuple(dict.fromkeys(code for _, code, _ in kind.findings)),
+            "critical": bool(kind.critical),
+            "infrastructure": bool(kind.infra),
+            "results": gate_results(kind.gates),
+            "evidence": kind.findings,
+        }
+        if kind.failed
+        else None
+        for kind in noted.kinds
+    ]
     failed = []
-    for key, episode, attempt, gates, critical, infra, sha256 in failed_rows(connection, candidate):
-        shown = found.get(key, ())
-        if gates not in results:
-            results[gates] = gate_results(gates)
-        name = known.names[episode]
-        last = known.last.get(episode)
+    digests = noted.digests.hex()
+    places = zip(noted.episodes, noted.attempts, noted.places, count(), strict=False)
+    for episode, attempt, place, at in sorted(places):
+        if (alike := shared[place]) is None:
+            continue
+        name, last = known.names[episode], known.last.get(episode)
         failed.append(
             FailedTrace(
                 trace_id=f"{prefix}/{name}/{attempt}",
                 episode_id=name,
                 attempt=attempt,
-                codes=codes[shown],
-                critical=bool(critical),
-                infrastructure=bool(infra),
-                results=results[gates],
-                sha256=sha256.hex(),
-                evidence=shown,
+                sha256=digests[2 * DIGEST * at : 2 * DIGEST * (at + 1)],
                 extra=last is not None and attempt > last,
-                moved_from=made_as.get((name, attempt)),
+                moved_from=made_as.get((name, attempt)) if made_as else None,
+                **alike,
             )
         )
     return tuple(failed)
@@ -467,7 +464,7 @@ def read_evidence(
         manifest=manifest if known_as else None,
         episodes=made.episodes,
         failures=failing_traces(
-            connection, f"{suite.suite_id}/{candidate_id}", stored.id, made, moved
+            totals.noted(connection, stored.id), f"{suite.suite_id}/{candidate_id}", made, moved
         ),
         moved=moved,
         latencies_ms=ordered,

@@ -8,18 +8,18 @@ than a report (`review_holds`), and loads no code for agreement and judges.
 from __future__ import annotations  # names used only in annotations are not imported
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import UNSET, structs, to_builtins
 
 from reviewer.db.connection import Connection
+from reviewer.db.figure_blocks import noted_of
+from reviewer.db.noted import NotedKind, NotedTraces
 from reviewer.db.queries.attempts import (
     count_reviewable_traces,
     first_reviewable_traces,
-    flaggable_traces,
     reviewable_slots,
     reviewable_traces_in,
-    signal_codes,
 )
 from reviewer.db.registry import episode_names
 from reviewer.desk.baseline import other_candidate
@@ -92,7 +92,8 @@ class LabeledMessages(NamedTuple):
 class LabelSources(NamedTuple):
     """Where a report's labels come from: `signed` are those that their raters signed,
     `baseline_id` is that of the report, None when it has none. Labels by the candidate's
-    `authors` do not count. `names` returns the ids of a suite's episodes by key."""
+    `authors` do not count. `names` returns the ids of a suite's episodes by key,
+    `noted` the failing and flagged traces of a candidate."""
 
     finals: FinalMessages
     book: Book
@@ -101,6 +102,7 @@ class LabelSources(NamedTuple):
     baseline_id: str | None = None
     authors: tuple[str, ...] = ()
     names: Callable[[Connection, int], dict[int, str]] = episode_names
+    noted: Callable[[Connection, int], NotedTraces] = noted_of
 
     def counted(self, held: ReadySuite, labels: Iterable[Label]) -> CountedLabels:
         """Return those of `labels` that count for the candidate."""
@@ -118,7 +120,7 @@ def review_holds(
     if held.suite.probe:
         return None
     side = side_of(connection, held.suite.suite_id, candidate_id, sources.names)
-    high = high_flags(connection, side)
+    high = high_flags(sources.noted(connection, side.key), side)
     policy = held.suite.policy.labels
     if not high and not policy.min_pairs and not policy.limited:
         return ReviewSection()
@@ -168,27 +170,27 @@ def judge_record(
     return sources.judges().judged(connection, held, candidate_id, counts)
 
 
-def high_flags(connection: Connection, side: Side) -> dict[str, Signals]:
+def high_flags(noted: NotedTraces, side: Side) -> dict[str, Signals]:
     """Return the traces with a high flag, by id, with what may give one."""
-    codes = signal_codes(connection, side.key)
-    known: dict[tuple[Any, ...], Signals | None] = {}
-    found: dict[str, Signals] = {}
-    for trace, episode, attempt, *facts in flaggable_traces(connection, side.key):
-        alike = codes.get(trace, ()), *facts  # those of most failures are equal
-        if alike not in known:
-            critical, passed, said_elsewhere, termination = facts
-            made = trace_signals(
-                critical=bool(critical),
-                codes=alike[0],
-                termination=termination,
-                passed=passed,
-                said_elsewhere=said_elsewhere,
-            )
-            known[alike] = made if _is_high(made) else None
-        signals = known[alike]
-        if signals is not None:
-            found[f"{side.prefix}/{side.names[episode]}/{attempt}"] = signals
-    return found
+    signals = [None if kind.lost else _high_signals(kind) for kind in noted.kinds]
+    return {
+        f"{side.prefix}/{side.names[episode]}/{attempt}": known
+        for episode, attempt, place in zip(
+            noted.episodes, noted.attempts, noted.places, strict=True
+        )
+        if (known := signals[place]) is not None
+    }
+
+
+def _high_signals(kind: NotedKind) -> Signals | None:
+    made = trace_signals(
+        critical=bool(kind.critical),
+        codes=kind.flags,
+        termination=kind.termination,
+        passed=None if kind.passed is None else bool(kind.passed),
+        said_elsewhere=None if kind.said is None else bool(kind.said),
+    )
+    return made if _is_high(made) else None
 
 
 def _is_high(known: Signals) -> bool:
@@ -260,7 +262,7 @@ def review_evidence(
     if held.suite.probe:
         return None
     side = side_of(connection, held.suite.suite_id, candidate_id, sources.names)
-    high = high_flags(connection, side)
+    high = high_flags(sources.noted(connection, side.key), side)
     looked = read_labeled_messages(connection, held, side, high, sources)
     found = ReviewSection(
         high_flags=HighFlags(

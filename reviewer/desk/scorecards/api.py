@@ -63,16 +63,20 @@ class ScorecardsRoom(Room):
         self._begun: CardProcesses | None = None
         self._beginning = Lock()
 
-    def card(self, suite_id: str, candidate_id: str) -> Scorecard:
-        """Return everything above the rows of the grid; long computations run in another
-        process."""
+    def card(self, suite_id: str, candidate_id: str, apart: bool = True) -> Scorecard:
+        """Return everything above the rows of the grid; long computations run in another process,
+        where they are to be done `apart`."""
         with self._opened.reading() as connection:
             large = is_large(
                 connection, *self._opened.candidate(connection, suite_id, candidate_id)
             )
         if large and not self._opened.place.draft:  # that process opens the workspace's own store
             kept = self.kept(suite_id, candidate_id)
-            return kept or self.card_processes.scorecard(suite_id, candidate_id)
+            if kept is not None:
+                return kept
+            if apart:
+                return self.card_processes.scorecard(suite_id, candidate_id)
+            return self.card_here(suite_id, candidate_id, keeping=True)
         return self.card_here(suite_id, candidate_id)
 
     def kept(self, suite_id: str, candidate_id: str) -> Scorecard | None:

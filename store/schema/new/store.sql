@@ -641,20 +641,6 @@ CREATE TABLE archived_chunk (
 CREATE INDEX archived_chunk_archive ON archived_chunk (archive, offset);
 CREATE INDEX contract_by_person ON contract (episode)
   WHERE instr(body, CAST('"person"' AS BLOB)) > 0;
-CREATE TABLE figure_block (
-  block     INTEGER NOT NULL,
-  candidate INTEGER NOT NULL,
-  unknown   INTEGER NOT NULL,           -- attempts without a latency, but for those lost to infrastructure
-  episodes  BLOB NOT NULL,              -- int64, of each attempt that has one, by latency
-  latencies BLOB NOT NULL,              -- float64, in ms
-  sums      BLOB NOT NULL,              -- per diagnostic: traces, sum, greatest denominator (float64)
-  sources   TEXT NOT NULL,              -- JSON array of the sources of all of them
-  PRIMARY KEY (block, candidate)
-) STRICT, WITHOUT ROWID;
-CREATE TRIGGER figure_block_changed
-  AFTER UPDATE OF candidate, episode, passed, infra, latency_ms, diagnostics, source
-  ON trace
-  BEGIN DELETE FROM figure_block WHERE block = OLD.id / 512; END;
 CREATE TABLE count_block (
   id        INTEGER PRIMARY KEY,        -- candidate << 40 | block: one number is found in a third of the time
   candidate INTEGER NOT NULL CHECK (candidate = id >> 40),
@@ -680,6 +666,54 @@ CREATE TRIGGER count_block_gate_moved AFTER UPDATE OF candidate, first, episode 
   BEGIN DELETE FROM count_block WHERE id = OLD.candidate << 40 | OLD.episode / 512; END;
 CREATE TRIGGER count_block_gate_gone AFTER DELETE ON gate_count
   BEGIN DELETE FROM count_block WHERE id = OLD.candidate << 40 | OLD.episode / 512; END;
+CREATE TABLE figure_block (
+  id        INTEGER PRIMARY KEY,        -- block << 24 | candidate: one number is found in a third of the time
+  block     INTEGER NOT NULL,
+  candidate INTEGER NOT NULL CHECK (id = block << 24 | candidate),
+  unknown   INTEGER NOT NULL,           -- attempts without a latency, but for those lost to infrastructure
+  episodes  BLOB NOT NULL,              -- int64, of each attempt that has one, by latency
+  latencies BLOB NOT NULL,              -- float64, in ms
+  sums      BLOB NOT NULL,              -- per diagnostic: traces, sum, greatest denominator (float64)
+  sources   TEXT NOT NULL,              -- JSON array of the sources of all of them
+  noted     BLOB NOT NULL,              -- int64 pairs: episode and attempt of the failing and flagged ones, by id
+  digests   BLOB NOT NULL,              -- sha256 of each of those
+  places    BLOB NOT NULL,              -- uint16, of each of those: its place in `kinds`
+  kinds     TEXT NOT NULL               -- JSON: each combination of verdict, findings and flags once
+) STRICT;
+CREATE INDEX figure_block_candidate ON figure_block (candidate, block);
+CREATE TRIGGER figure_block_trace_changed
+  AFTER UPDATE OF id, candidate, episode, attempt, gates, passed, critical, infra, latency_ms,
+    termination, sha256, source, diagnostics
+  ON trace
+  BEGIN DELETE FROM figure_block
+    WHERE id BETWEEN OLD.id / 512 << 24 AND (OLD.id / 512 << 24) + 16777215; END;
+CREATE TRIGGER figure_block_trace_gone AFTER DELETE ON trace
+  BEGIN DELETE FROM figure_block
+    WHERE id BETWEEN OLD.id / 512 << 24 AND (OLD.id / 512 << 24) + 16777215; END;
+CREATE TRIGGER figure_block_finding_added AFTER INSERT ON finding
+  BEGIN DELETE FROM figure_block
+    WHERE id BETWEEN NEW.trace / 512 << 24 AND (NEW.trace / 512 << 24) + 16777215; END;
+CREATE TRIGGER figure_block_finding_changed AFTER UPDATE ON finding
+  BEGIN DELETE FROM figure_block
+    WHERE id BETWEEN NEW.trace / 512 << 24 AND (NEW.trace / 512 << 24) + 16777215; END;
+CREATE TRIGGER figure_block_finding_moved AFTER UPDATE OF trace ON finding
+  BEGIN DELETE FROM figure_block
+    WHERE id BETWEEN OLD.trace / 512 << 24 AND (OLD.trace / 512 << 24) + 16777215; END;
+CREATE TRIGGER figure_block_finding_gone AFTER DELETE ON finding
+  BEGIN DELETE FROM figure_block
+    WHERE id BETWEEN OLD.trace / 512 << 24 AND (OLD.trace / 512 << 24) + 16777215; END;
+CREATE TRIGGER figure_block_source_verdict_added AFTER INSERT ON source_verdict
+  BEGIN DELETE FROM figure_block
+    WHERE id BETWEEN NEW.trace / 512 << 24 AND (NEW.trace / 512 << 24) + 16777215; END;
+CREATE TRIGGER figure_block_source_verdict_changed AFTER UPDATE OF trace, passed ON source_verdict
+  BEGIN DELETE FROM figure_block
+    WHERE id BETWEEN NEW.trace / 512 << 24 AND (NEW.trace / 512 << 24) + 16777215; END;
+CREATE TRIGGER figure_block_source_verdict_moved AFTER UPDATE OF trace ON source_verdict
+  BEGIN DELETE FROM figure_block
+    WHERE id BETWEEN OLD.trace / 512 << 24 AND (OLD.trace / 512 << 24) + 16777215; END;
+CREATE TRIGGER figure_block_source_verdict_gone AFTER DELETE ON source_verdict
+  BEGIN DELETE FROM figure_block
+    WHERE id BETWEEN OLD.trace / 512 << 24 AND (OLD.trace / 512 << 24) + 16777215; END;
 INSERT INTO meta VALUES ('event_shapes', '0');
 INSERT INTO meta VALUES ('indexed', '0');
-PRAGMA user_version=22;
+PRAGMA user_version=23;
