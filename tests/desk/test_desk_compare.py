@@ -1,6 +1,7 @@
 """Two candidates, or two attempts, side by side: the report's figures, and evidence in words."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -314,3 +315,23 @@ def test_a_refused_payload_is_compared_by_its_verdict_alone(door: Door) -> None:
         found.evidence
     )
     desk.close()
+
+
+def test_what_the_source_says_comes_first_between_attempts_of_a_probe(door: Door) -> None:
+    """Four attempts of a task of tau-bench with the rewards 0, 1, 0 and 1."""
+    path = Path(__file__).parents[1] / "data" / "tau_bench" / "gpt-4o-airline-task-41.json"
+    door.ok("import", path, "--candidate", "cand")
+    names = [one for (one,) in door.rows("SELECT trace_id FROM traces ORDER BY attempt")]
+    desk = door.desk()
+    try:
+        failed = desk.compare.attempts(names[1], names[0]).evidence
+        passed = desk.compare.attempts(names[0], names[1]).evidence
+        alike = desk.compare.attempts(names[0], names[2]).evidence
+    finally:
+        desk.close()
+    assert failed[0] == "the source's verdict: passed, reward 1 → failed, reward 0"
+    checks = [line for line in failed if line.startswith("the source's check: ")]
+    assert checks
+    assert passed[0] == "the source's verdict: failed, reward 0 → passed, reward 1"
+    assert not [line for line in passed if line.startswith("the source's check: ")]
+    assert not [line for line in alike if line.startswith("the source's verdict: ")]

@@ -22,6 +22,7 @@ from reviewer.desk.compare.views import (
 from reviewer.desk.errors import DeskError
 from reviewer.desk.marks import attempt_marks, finding_views, gate_marks, mark_of
 from reviewer.desk.traces.events import event_window
+from reviewer.desk.traces.outcome import outcome_in
 from reviewer.desk.traces.records import Records, TracePlace
 from reviewer.desk.traces.states import changes
 from reviewer.desk.views import EventRow, Mark
@@ -239,7 +240,13 @@ def compare_attempts(
     if a.candidate.id == b.candidate.id:
         sides = (f"attempt {a.row.attempt}", f"attempt {b.row.attempt}")
     found = finding_views(old.found), finding_views(new.found)
-    told = evidence(sides, steps, gates, found, (old.view, new.view), message)
+    outcomes = tuple(
+        outcome_in(connection, records, side.place.row, side.head) if suite.probe else None
+        for side in (old, new)
+    )
+    told = evidence(
+        sides, steps, gates, found, (old.view, new.view), message, (outcomes[0], outcomes[1])
+    )
     return AttemptComparison(
         suite_id=a.suite.suite_id,
         episode_id=a.episode_id,

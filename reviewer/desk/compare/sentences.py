@@ -4,9 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from reviewer.desk.compare.views import AlignedStep, Amount, Attempt, EpisodeWord, GateChange
+from reviewer.desk.outcome_views import OutcomeView
+from reviewer.desk.traces.outcome import against
 from reviewer.desk.views import EventRow, FindingView, Rate
 from reviewer.report.assess import Assessment
-from reviewer.report.formatting import exact, named
+from reviewer.report.formatting import exact, named, plural
 from reviewer.report.regression import Regression
 from reviewer.stats.paired import MIN_CHANGED_EPISODES
 
@@ -36,11 +38,12 @@ def evidence(
     findings: tuple[Findings, Findings],
     ends: tuple[Attempt, Attempt],
     message: Sequence[tuple[str, str]],
+    outcomes: tuple[OutcomeView | None, OutcomeView | None] = (None, None),
 ) -> list[EvidenceLine]:
-    """Return the evidence as lines: the first act that differs, gates, the final state, then other
-    acts and the message; one line when nothing changed."""
+    """Return the evidence as lines: what the sources say (of a probe), the first act that differs,
+    gates, the final state, then other acts and the message; one line when nothing changed."""
     acts = [EvidenceLine(line, n) for n, step in enumerate(steps) if (line := _act(sides, step))]
-    told = acts[:1]
+    told = [*_outcomes(outcomes, steps), *acts[:1]]
     told += [
         EvidenceLine(line, _where(change, findings, steps))
         for change in gates
@@ -54,15 +57,42 @@ def evidence(
         told.append(EvidenceLine(f"{len(acts) - NAMED} more steps differ", acts[NAMED].step))
     if any(sign != "=" for sign, _ in message):
         gone, came = (sum(len(t.split()) for s, t in message if s == sign) for sign in "-+")
-        told.append(
-            EvidenceLine(f"final message differs: {gone} words gone, {came} new", _last(steps))
-        )
+        words = f"{plural(gone, 'word')} gone, {came} new"
+        told.append(EvidenceLine(f"final message differs: {words}", _last(steps)))
     for name, end in zip(sides, ends, strict=True):
         if not end.payload:
             words = f"the events of {_the(name)} are not stored: only its verdict is compared"
             told.append(EvidenceLine(words))
     same = "nothing changed: same actions, same verdicts, same final state"
     return told or [EvidenceLine(same)]
+
+
+def _outcomes(
+    outcomes: tuple[OutcomeView | None, OutcomeView | None], steps: Sequence[AlignedStep]
+) -> Iterator[EvidenceLine]:
+    """Return the change of the sources' verdict, and what is against the candidate's attempt and
+    was not against the baseline's."""
+    old, new = outcomes
+    if old is None or new is None:
+        return
+    if (old.passed, old.reward) != (new.passed, new.reward):
+        yield EvidenceLine(f"the source's verdict: {_verdict(old)} → {_verdict(new)}")
+    before = {(one.name, one.words) for one in against(old)}
+    for one in against(new):
+        if (one.name, one.words) not in before:
+            step = _step_of(one.seq, steps)
+            yield EvidenceLine(f"the source's check: {one.name} {one.words}", step)
+
+
+def _step_of(seq: int | None, steps: Sequence[AlignedStep]) -> int | None:
+    """Return the step with this event of the candidate."""
+    rows = ((n, step.candidate) for n, step in enumerate(steps))
+    return next((n for n, row in rows if row and seq is not None and row.seq == seq), None)
+
+
+def _verdict(found: OutcomeView) -> str:
+    word = {True: "passed", False: "failed", None: "none"}[found.passed]
+    return word if found.reward is None else f"{word}, reward {found.reward:g}"
 
 
 def _where(
