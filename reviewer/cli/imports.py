@@ -43,7 +43,7 @@ def _import_arguments(take: argparse.ArgumentParser) -> None:
         default="",
         metavar="TOOL",
         help="sessions where a coding agent keeps them: claude-code, codex, gemini-cli, opencode,"
-        " cline, goose, pi; alone or with --list: say which there are",
+        " kilo, cline, goose, pi; alone or with --list: say which there are",
     )
     take.add_argument(
         "--list", action="store_true", help="with --from: list sessions, import nothing"

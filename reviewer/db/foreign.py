@@ -15,6 +15,11 @@ MOST_TABLES = 1000
 MOST_VALUE = 64 << 20
 _HARDENED = ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0")
 _ALLOWED = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ)
+_NAMES = (
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'"
+    f" ORDER BY rowid LIMIT {MOST_TABLES}"
+)
+_UNSAFE = "unsafe use of"
 ROWID = "rowid"
 """An order: as the rows were written."""
 
@@ -53,10 +58,16 @@ class ForeignDatabase:
         connection.set_progress_handler(self._step, _EVERY)
         for pragma in _HARDENED:
             connection.execute(f"PRAGMA {pragma}")
-        names = connection.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'"
-            f" ORDER BY rowid LIMIT {MOST_TABLES}"
-        ).fetchall()
+        try:
+            names = connection.execute(_NAMES).fetchall()
+        except sqlite3.DatabaseError as error:
+            if _UNSAFE not in str(error):
+                raise
+            # An index on an expression: older SQLite does not read such a schema unless it is
+            # trusted. Nothing evaluates the expression: no row is written, and from below on no
+            # statement may use a function.
+            connection.execute("PRAGMA trusted_schema=ON")
+            names = connection.execute(_NAMES).fetchall()
         found: dict[str, tuple[str, ...]] = {}
         for (raw,) in names:
             name = as_text(raw)
@@ -77,9 +88,11 @@ class ForeignDatabase:
         where: str = "",
         value: Any = None,
     ) -> Iterator[Row]:
-        """Yield rows of a table; texts are bytes. A column that the table lacks is None. Raises
-        KeyError for a table that does not exist, DAMAGED."""
+        """Yield rows of a table; texts are bytes. A column that the table lacks is None, and no row
+        has a value in it. Raises KeyError for a table that does not exist, DAMAGED."""
         there = self.tables[table]
+        if where and where not in there:
+            return  # a computed column would run its expression
         wanted = ", ".join(_quoted(name) if name in there else "NULL" for name in columns)
         by = ", ".join(_quoted(name) for name in order if name in there or name == ROWID)
         text = f"SELECT {wanted} FROM {_quoted(table)}"

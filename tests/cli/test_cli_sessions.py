@@ -132,6 +132,20 @@ def test_a_damaged_database_of_sessions_costs_only_itself(door: Door, goose: Pat
     assert found["20250709_094640"] == ""
 
 
+@pytest.mark.parametrize("tool", ["opencode", "kilo"])
+def test_sessions_in_opencodes_database_are_listed_and_taken(
+    door: Door, home: Path, tool: str
+) -> None:
+    folder = home / ".local/share" / tool
+    folder.mkdir(parents=True)
+    shutil.copy(FILES.parent / "databases/opencode.db", folder / f"{tool}.db")
+    first, second = listed(door, tool)  # a sub-agent is none
+    assert first["request"] == '"use a sub-agent to weigh the lamp"'
+    assert (second["at"], second["project"]) == ("2026-11-26T12:24:24Z", "/home/dev/lamps")
+    door.ok("import", "--from", tool, "--session", second["id"])
+    assert door.rows("SELECT episode_id FROM traces") == [(second["id"],)]
+
+
 def test_a_rollout_that_codex_compressed_is_a_session_too(door: Door, home: Path) -> None:
     (rollout,) = (home / ".codex").rglob("rollout-*.jsonl")
     (before,) = listed(door, "codex")

@@ -258,7 +258,7 @@ async def test_a_machine_without_sessions(door: Door, tmp_path: Path, monkeypatc
     app = ReviewerApp(desk)
     async with running(app) as pilot:
         await opened(pilot)
-        assert "no session of 7 tools is on this machine" in screen_text(app)
+        assert "no session of 8 tools is on this machine" in screen_text(app)
         await press(pilot, "space", "ctrl+f")
         assert "there is no session to import" in screen_text(app)
     desk.close()

@@ -4,6 +4,8 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -166,14 +168,60 @@ def _gemini_told(value: Any, told: Told) -> Told:
 # OpenCode -----------------------------------------------------------------------------------------
 
 
-def _opencode_home(env: Mapping[str, str], home: Path) -> list[Path]:
+def _opencode_home(name: str, env: Mapping[str, str], home: Path) -> list[Path]:
     root = Path(env.get("XDG_DATA_HOME") or home / ".local" / "share")
-    return [root / "opencode" / "storage" / "session"]
+    return [root / name]
 
 
 def _opencode_files(home: Path) -> Iterator[Path]:
-    for folder in sorted(one for one in home.iterdir() if one.is_dir()):
-        yield from (one for one in _listed(folder, ".json") if one.name.startswith("ses_"))
+    """Yield the databases, and the files of older versions that are not in them."""
+    known: set[str] = set()
+    for path in _listed(home, ".db"):
+        yield path
+        try:
+            known |= {one.id for one in _opencode_held(path) or ()}
+        except (Unreadable, OSError):
+            continue
+    stored = home / "storage" / "session"
+    for folder in sorted(stored.iterdir()) if stored.is_dir() else ():
+        files = _listed(folder, ".json") if folder.is_dir() else ()
+        yield from (one for one in files if one.name.startswith("ses_") and one.stem not in known)
+
+
+def _opencode_held(path: Path) -> list[Held] | None:
+    if path.suffix != ".db":
+        return None
+    with database(path) as held:
+        if not {"session", "message", "part"} <= held.tables.keys():
+            raise Unreadable("a SQLite database without sessions of OpenCode")
+        told: dict[str, Told] = {}
+        sizes: Counter[str] = Counter()
+        for own, data in held.rows("part", ("session_id", "data"), ("time_created", "id")):
+            name = as_text(own)
+            sizes[name] += len(data or b"")
+            if not told.setdefault(name, Told()).request:
+                part = value_of(data or b"")
+                words = _member(part, "text") if _member(part, "type") == "text" else ""
+                told[name] = _asked(told[name], _words(words), None, ())
+        columns = ("id", "parent_id", "directory", "title", "time_updated")
+        rows = list(held.rows("session", columns, ("id",)))
+    there = {as_text(row[0]) for row in rows}
+    found = []
+    for own, above, project, title, at in rows:
+        name = as_text(own)
+        if name in told and as_text(above) not in there:
+            words = told[name].request or as_text(title)
+            found.append(Held(name, Told(as_text(project), words), _moment(at), sizes[name]))
+    return found
+
+
+def _moment(at: Any) -> str:
+    """Return a time in milliseconds since 1970 as text; empty for any other value."""
+    try:
+        moment = datetime.fromtimestamp(at / 1000, UTC)
+    except (TypeError, ValueError, OverflowError, OSError):
+        return ""
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _opencode_told(value: Any, told: Told) -> Told:
@@ -302,11 +350,19 @@ def _listed(folder: Path, *ends: str) -> list[Path]:
     return [folder / name for name in names if name.endswith(ends)]
 
 
+def _opencode(name: str) -> Tool:
+    """Return OpenCode, or a tool that is made of it, which keeps sessions in a folder of its
+    name."""
+    home = partial(_opencode_home, name)
+    return Tool(home, _opencode_files, lambda path: path.stem, _opencode_told, _opencode_held)
+
+
 TOOLS: dict[str, Tool] = {
     "claude-code": Tool(_claude_home, _claude_files, lambda path: path.stem, _claude_told),
     "codex": Tool(_codex_home, _codex_files, _codex_id, _codex_told),
     "gemini-cli": Tool(_gemini_home, _gemini_files, lambda path: path.stem, _gemini_told),
-    "opencode": Tool(_opencode_home, _opencode_files, lambda path: path.stem, _opencode_told),
+    "opencode": _opencode("opencode"),
+    "kilo": _opencode("kilo"),
     "cline": Tool(_cline_home, _cline_files, lambda path: path.parent.name, _cline_told),
     "goose": Tool(_goose_home, _goose_files, lambda path: path.stem, _goose_told, _goose_held),
     "pi": Tool(_pi_home, _pi_files, lambda path: path.stem.rpartition("_")[2], _pi_told),

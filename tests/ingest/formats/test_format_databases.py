@@ -264,6 +264,26 @@ def test_functions_of_a_column_are_not_run(tmp_path: Path) -> None:
     assert [one for one in refused_or_none(path) if not json.loads(one.raw)["unread"]] == []
 
 
+def test_an_index_on_an_expression_keeps_no_database_from_being_read(tmp_path: Path) -> None:
+    """As Kilo 7.7 has one; the expression of a column beside it is not run either."""
+    path = copied("opencode.db", tmp_path)
+    changed(
+        path,
+        "CREATE INDEX by_role ON message (json_extract(data, '$.role'))",
+        "ALTER TABLE part ADD COLUMN big TEXT AS (printf('%.*c', 2000000000, 'x')) VIRTUAL",
+    )
+    assert records("opencode.db", path) == records("opencode.db")
+    with database(path) as held:
+        assert list(held.rows("part", ("id",), (), "big", "x")) == []
+
+
+def test_a_session_that_waited_for_its_prompt_states_no_time_of_the_agents(tmp_path: Path) -> None:
+    path = copied("opencode.db", tmp_path)
+    changed(path, "UPDATE session SET time_created = time_created - 12000")
+    assert [one.get("latency_ms") for one in records("opencode.db", path)] == [None, None]
+    assert None not in [one["latency_ms"] for one in records("opencode.db")]
+
+
 def test_a_value_beyond_the_limit_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,7 @@ from reviewer.importing.formats.sessions.opencode import Exported, told
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
 
-_SESSION = ("id", "parent_id", "title", "version", "cost", "time_created")
+_SESSION = ("id", "parent_id", "title", "version", "cost", "time_created", "directory")
 _NEWER = ("session_message", "session_input")
 """Tables in which later versions keep the conversation; they were empty in the version that this
 reader was written for."""
@@ -46,7 +46,8 @@ class OpenCodeDatabaseReader(DatabaseReader):
         rows = held.rows("session", _SESSION, ("time_created", "id"))
         infos = {as_text(row[0]): row for row in rows}
         for top, family in families({own: as_text(row[1]) for own, row in infos.items()}):
-            yield source.attempt(partial(self._attempt, source, held, infos, family), top)
+            if source.wanted.takes(top, as_text(infos[top][-1])):
+                yield source.attempt(partial(self._attempt, source, held, infos, family), top)
 
     def _attempt(
         self, source: Source, held: ForeignDatabase, infos: dict[str, Any], family: list[str]
@@ -59,7 +60,7 @@ class OpenCodeDatabaseReader(DatabaseReader):
 
 def _exported(source: Source, held: ForeignDatabase, row: Any, lost: list[str]) -> Exported:
     """Return a session in the form of an export; places that cannot be read are added to `lost`."""
-    own, above, title, version, cost, created = row
+    own, above, title, version, cost, created, _ = row
     parts: dict[str, list[dict[str, Any]]] = {}
     order = ("time_created", "id")
     for _, message, data in _rows(held, "part", ("id", "message_id", "data"), own):

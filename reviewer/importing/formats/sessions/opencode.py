@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reviewer.importing.draft import measured, summed, tokens, whole
+from reviewer.importing.draft import elapsed_ms, measured, summed, tokens, whole
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import at_path, mapping, objects, tell_lost, text
 from reviewer.importing.formats.sessions import (
@@ -47,6 +47,9 @@ _CHILD = re.compile(rb'"sessionI[dD]"\s*:\s*"(ses_\w{1,60})"')
 _ENDS = {"length": "max_output_tokens", "content-filter": "content_filter", "error": "error"}
 _CALLING = ("tool-calls", "tool_calls", "tool_use")
 _GOOD = ("stop", "end_turn", "end-turn")
+_AT_ONCE_MS = 1000.0
+"""How long after a session's start its prompt may come: a session that waited longer states no time
+from its start to its end that is the agent's."""
 _MOST_READ = 64 << 20
 """Most bytes of a session in which sub-agents are searched."""
 
@@ -366,14 +369,16 @@ def told(
         draft.source["versions"] = [version[:80]]
     own = text(info.get("id"))
     draft.identity = known_as("session", own)
+    created = mapping(info.get("time")).get("created")
+    waited = elapsed_ms(created, session.began)
     return draft.foreign(
         episode_id=own or source.place,
         candidate_id=source.candidate or (story.models[-1] if story.models else source.home),
         final_message=draft.last_words(),
         cost_usd=measured(info.get("cost")) or _cost(story.costs),
-        latency_ms=took(session),
+        latency_ms=took(session) if (waited or 0) <= _AT_ONCE_MS else None,
         termination=story.ended or None,
-        started_at=draft.at(mapping(info.get("time")).get("created")),
+        started_at=draft.at(created),
         usage=summed(story.usages) if story.usages else None,
         title=text(info.get("title")) or session.title,
         user_request=session.title,
