@@ -37,6 +37,9 @@ def _unknown(evidence: Evidence, judged: Assessment) -> Iterator[tuple[str, str]
     shown = judged.figures
     if evidence.candidate is None or not evidence.candidate.digest:
         yield "candidate.digest", f"no manifest of {evidence.candidate_id}"
+    elif not evidence.candidate.authors:
+        why = "the manifest names no author, so nobody is kept from approving their own work"
+        yield "candidate.authors", why
     unbound = evidence.made - sum(one.attempts for one in evidence.ran)
     if unbound > 0:
         yield "ran", f"code not bound in {unbound} of {evidence.made} attempts ({UNBOUND})"

@@ -93,6 +93,16 @@ def test_unknown_fields_are_null_and_named() -> None:
     assert document["regression"]["why"] == "no baseline named, and no other candidate is promoted"
 
 
+def test_a_candidate_that_names_no_author_is_told() -> None:
+    """The rule that nobody approves their own work has then nobody to keep from it."""
+    known = v8().candidate
+    assert known is not None
+    for authors, told in (((), True), (("r.lee",), False)):
+        document = plain(report(replace(v8(), candidate=replace(known, authors=authors))))
+        said = [line for line in document["not_measured"] if line.startswith("candidate.authors")]
+        assert bool(said) == told
+
+
 def test_pass_hat_is_null_with_the_episodes_to_blame() -> None:
     document = plain(
         report(with_episode(v8(), "appeal-009", attempts=2, measured=2, passes=2, in_plan=2))

@@ -106,6 +106,24 @@ async def test_a_small_terminal_says_what_would_show_more(shop: Bent) -> None:
         assert "sources 3" in screen_text(app)
 
 
+async def test_a_dialog_that_comes_before_a_key_leads_elsewhere_is_closed(shop: Bent) -> None:
+    """Else the next screen takes the dialog's place, and the way back ends with an error."""
+    app = shell(shop)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "D", "question_mark")
+        assert len(app.screen_stack) == 3
+        await app.action_back()
+        await settle(pilot)
+        assert (app.screen, len(app.screen_stack)) == (app.here, 2)
+        await press(pilot, "question_mark")
+        app.action_go("decision")
+        await settle(pilot)
+        assert (app.screen, len(app.screen_stack)) == (app.here, 2)
+        await press(pilot, "escape", "escape")
+        assert len(app.screen_stack) == 2
+
+
 async def test_an_unreadable_store_says_so_and_reads_again_on_r(shop: Bent) -> None:
     unreadable = [True]
 

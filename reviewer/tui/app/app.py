@@ -219,6 +219,7 @@ class ReviewerApp(FiringTimers, App[None]):
         """Go to a place or a screen, keeping the way back; return the screen."""
         screen = screen_of(self, place) if isinstance(place, tuple) else place
         if self._trail:
+            self._close_dialogs()
             self.background.leave(self._trail[-1].reader)
         self._trail.append(screen)
         name = f"place-{id(screen)}"
@@ -230,6 +231,13 @@ class ReviewerApp(FiringTimers, App[None]):
         while len(self._trail) > LEVELS + 1:
             self._leave(self._trail.pop(1))
         return screen
+
+    def _close_dialogs(self) -> None:
+        """Close what is open over the present screen, such as a dialog that was asked for before a
+        key that leads elsewhere: the next screen would take its place, and leave this one below."""
+        here = self._trail[-1]
+        while here in self.screen_stack and self.screen is not here:
+            self.pop_screen()
 
     def _leave(self, screen: "DeskScreen") -> None:
         self.background.forget(screen.reader)
@@ -257,6 +265,7 @@ class ReviewerApp(FiringTimers, App[None]):
                 quits = key_of("back.q")
                 self.here.say(f"top level, ctrl+q or {quits} quits; capitals go to other screens")
             return
+        self._close_dialogs()
         left = self._trail.pop()
         self.background.come_back(self._trail[-1].reader)
         await self.switch_screen(self._trail[-1])
