@@ -204,3 +204,12 @@ def test_a_list_of_sessions_is_none(tmp_path: Path) -> None:
     made.write_text(json.dumps([one, {**one, "id": "2"}]))
     assert not READER.sniff(Head(made))
     assert claim(made).problem.startswith("goose's list of sessions")  # type: ignore[union-attr]
+
+
+def test_runs_that_were_printed_one_after_another_are_attempts_of_their_own(tmp_path: Path) -> None:
+    stream = (DATA / "goose/run.stream.jsonl").read_text()
+    made = tmp_path / "runs.jsonl"
+    made.write_text(stream * 2)
+    found = [json.loads(one.raw) for one in READER.traces(Source(made)) if isinstance(one, Foreign)]
+    assert [said(one) for one in found] == [[("agent", "Both."), ("agent", "Parallel done.")]] * 2
+    assert len({one["episode_id"] for one in found}) == 2

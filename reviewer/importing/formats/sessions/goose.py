@@ -122,13 +122,31 @@ class GooseReader(SessionFormat):
                 yield source.attempt(make)
             return
         if any(map(is_run, (first, *rest))):
-            run = _streamed([first, *rest], lost)
-            yield source.attempt(partial(told, source, run, {}, GooseReader.name, lost))
+            runs = _runs([first, *rest])
+            for number, lines in enumerate(runs, 1):
+                held = list(lost)
+                run = _streamed(lines, held)
+                if len(runs) > 1:
+                    run.facts["run"] = f"{source.place}-{number}"
+                yield source.attempt(partial(told, source, run, {}, GooseReader.name, held))
             return
         if not is_header(first):
             lost, first, rest = [*lost, "lines[1]"], {}, [first, *rest]
         one = Said({"id": source.path.stem, **first}, rest)
         yield source.attempt(partial(told, source, one, {}, GooseReader.name, lost))
+
+
+def _runs(lines: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Return the lines of each run: one that was printed after another begins behind its end."""
+    found: list[list[dict[str, Any]]] = [[]]
+    ended = False
+    for line in lines:
+        if ended and line.get("type") == "message":
+            found.append([])
+            ended = False
+        ended = ended or line.get("type") == "complete"
+        found[-1].append(line)
+    return found
 
 
 def _streamed(lines: list[dict[str, Any]], lost: list[str]) -> Said:
@@ -206,7 +224,7 @@ def told(
     # Ids count the sessions of a day: two machines use the same ones.
     draft.identity = known_as("session", f"{own}@{started}") if own and started else ""
     return draft.foreign(
-        episode_id=own or source.place,
+        episode_id=own or text(value.get("run")) or source.place,
         candidate_id=source.candidate or model or source.home,
         final_message=draft.last_words(),
         cost_usd=measured(value.get("accumulated_cost")),
