@@ -24,6 +24,7 @@ PACK_BYTES = 512 * 1024
 MOST_BYTES = 256 << 20
 """No valid frame holds more: a record is at most 64 MiB."""
 _LEVEL = 1
+_MOST_EVENTS = 1 << 40
 _T = TypeVar("_T")
 
 
@@ -286,3 +287,21 @@ def stored_record(
 def decode_record(raw: bytes) -> TraceRecord:
     """Decode a stored record. It was valid when it was written, so StoreError means damage."""
     return _decoded(_record, raw, "a payload")
+
+
+def damaged_payloads(connection: sqlite3.Connection) -> str:
+    """Return which compressed frames contradict their digest or their own checksum, in words; empty
+    when there are none."""
+    bad = []
+    for key in pack_keys(connection):
+        try:
+            frame_bytes(connection, key)
+        except StoreError:
+            bad.append(f"pack {key}")
+    for key in chunked_traces(connection):
+        try:
+            large_head(connection, key)
+            large_events(connection, key, 0, _MOST_EVENTS)
+        except StoreError:
+            bad.append(f"trace {key}")
+    return f"damaged: {', '.join(bad[:5])}" if bad else ""

@@ -1,5 +1,6 @@
 """The statements of sources about attempts, as users see them: verdict, checks, expected calls."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -62,3 +63,24 @@ class OutcomeView(Struct, frozen=True, kw_only=True):
     expected: tuple[ExpectedCall, ...]
     others: tuple[tuple[str, int], ...] | None = None
     left_out: int = 0
+
+
+def cell_of(words: Sequence[tuple[int | None, float | None]]) -> OutcomeCell:
+    """Return the verdicts of attempts, in order, as one cell."""
+    passed = sum(each == 1 for each, _ in words)
+    failed = sum(each == 0 for each, _ in words)
+    return counted_cell(passed, failed, len(words) - passed - failed, [r for _, r in words])
+
+
+def counted_cell(
+    passed: int, failed: int, unknown: int, rewards: Sequence[float | None] = ()
+) -> OutcomeCell:
+    """Return counts of verdicts as a cell."""
+    green = passed and not unknown
+    return OutcomeCell(
+        mark="fail" if failed else "pass" if green else "not_measured",
+        passed=passed,
+        failed=failed,
+        unknown=unknown,
+        rewards=tuple(rewards) if any(each is not None for each in rewards) else (),
+    )

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from reviewer.gates.checklist import Clause, clauses
     from reviewer.gates.compiled import Contract, compile_contract
     from reviewer.gates.diagnostics import Diagnostics, diagnose
+    from reviewer.gates.ends import GOOD_ENDS, INFRASTRUCTURE_ENDS
     from reviewer.gates.model import Finding, Result, Severity, Verdict
-    from reviewer.gates.timeout import GOOD_ENDS, INFRASTRUCTURE_ENDS
     from reviewer.gates.verdict import redaction_only, score, unknown_episode
 
 __all__ = [
@@ -40,7 +40,7 @@ _HOMES = {
     "checklist": ("Clause", "clauses"),
     "compiled": ("Contract", "compile_contract"),
     "diagnostics": ("Diagnostics", "diagnose"),
-    "timeout": ("GOOD_ENDS", "INFRASTRUCTURE_ENDS"),
+    "ends": ("GOOD_ENDS", "INFRASTRUCTURE_ENDS"),
     "verdict": ("redaction_only", "score", "unknown_episode"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

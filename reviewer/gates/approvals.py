@@ -13,6 +13,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from reviewer.gates.acts import Acts, numbered
+from reviewer.gates.answers import PERSON, UNANSWERED
 from reviewer.gates.compiled import Contract
 from reviewer.gates.model import Finding
 from reviewer.gates.values import named, parse
@@ -150,11 +151,6 @@ def unapproved_calls(contract: Contract, tools: frozenset[str], acts: Acts) -> l
     return found
 
 
-PERSON = "a person"
-_UNANSWERED = "unanswered"
-"""The broker's word for a call whose answer did not come before the attempt ended."""
-
-
 def _never_ran(
     contract: Contract,
     call: Call,
@@ -169,7 +165,7 @@ def _never_ran(
         return call.status == "denied" or (call.status == "error" and own is MISSING)
     if call.status != "denied":
         return False
-    if refused(own) or (isinstance(own, dict) and own.get("status") == _UNANSWERED):
+    if refused(own) or (isinstance(own, dict) and own.get("status") == UNANSWERED):
         return True
     named = bare(call.tool)
     by_id = call_id is not None and ((call_id, None) in refusals or (call_id, named) in refusals)
@@ -190,18 +186,6 @@ def _ruled(contract: Contract, call: Call, own: Any) -> bool:
     )
 
 
-def answer_of(code: str, detail: str) -> tuple[str, str, str]:
-    """Return the tool, its answer and who gave it, from a note made by `note_answers`."""
-    head, _, tool = code.partition(":")
-    answer = head.removeprefix("approval_")
-    return tool, answer, detail.removeprefix(f"{tool} was {answer} by ")
-
-
-UNANSWERED = f"approval_{_UNANSWERED}"
-ANSWERS = ("approval_granted", "approval_refused", UNANSWERED)
-"""The codes, up to their colon, of the notes of `note_answers`."""
-
-
 def note_answers(contract: Contract, tools: frozenset[str], acts: Acts) -> Iterator[Finding]:
     """Yield a note with the answer to each call of `tools` that states one, and who gave it."""
     for call in acts.attempted:
@@ -209,7 +193,7 @@ def note_answers(contract: Contract, tools: frozenset[str], acts: Acts) -> Itera
         if not isinstance(own, dict):
             continue
         answer = own.get("status")
-        if answer not in ("granted", "refused", _UNANSWERED):
+        if answer not in ("granted", "refused", UNANSWERED):
             continue
         kept = call.status == "denied" and answer != "granted"
         if not (contract.own or kept or _ruled(contract, call, own)):

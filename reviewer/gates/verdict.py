@@ -10,15 +10,15 @@ from reviewer.gates.compiled import Contract
 from reviewer.gates.completeness import not_the_users, unread
 from reviewer.gates.contradictions import check_contradictions
 from reviewer.gates.custom import Checked, add_checked
-from reviewer.gates.model import Finding, Hits, Result, Rule, Verdict, worst_results
-from reviewer.gates.redaction import unredacted
-from reviewer.gates.timeout import (
+from reviewer.gates.ends import (
     DISCARDING_ENDS,
     GOOD_ENDS,
     INFRASTRUCTURE_ENDS,
     WORLD_GAP,
     termination_of,
 )
+from reviewer.gates.model import Finding, Hits, Result, Rule, Verdict, worst_results
+from reviewer.gates.redaction import unredacted
 from reviewer.gates.values import clip, named
 from reviewer.suite.gates import (
     ACT_GATES,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import UNSET, Struct, structs
 
-from reviewer.gates.approvals import PERSON
+from reviewer.gates.answers import PERSON
 from reviewer.report.episodes import Episodes
 from reviewer.report.evidence import (
     Cause,

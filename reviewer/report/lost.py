@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msgspec import UNSET, Struct, UnsetType
 
-from reviewer.gates.approvals import PERSON
+from reviewer.gates.answers import PERSON
 from reviewer.report.episodes import Episodes
 from reviewer.report.evidence import Evidence, EvidenceRef, FailedTrace
 from reviewer.report.formatting import plural

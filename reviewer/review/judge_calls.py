@@ -27,19 +27,13 @@ from pydantic import (
 
 from reviewer.review.judge_questions import Bench, Question, prompt_digest
 from reviewer.review.judgments import MOST_CLAIMS, Claim, Failure, Judgment, Verdict, seal
-from reviewer.running.candidates.manifest import (
-    Places,
-    Prices,
-    Settings,
-    metered,
-    read_base_url,
-    read_key,
-)
+from reviewer.running.candidates.manifest import Places, Settings, metered, read_base_url, read_key
 from reviewer.running.candidates.openai import CHAT_USAGE, read_answer
 from reviewer.running.candidates.openai_http import Endpoint, Pace, RequestRefusal
 from reviewer.running.engine import Control
 from reviewer.running.masking import Mask
-from reviewer.running.model import CandidateFault, Infrastructure, Unrunnable, Usage
+from reviewer.running.model import CandidateFault, Infrastructure, Unrunnable
+from reviewer.running.prices import Prices, Usage
 from reviewer.suite.errors import ContractError, json_path
 from reviewer.suite.model import RedactionRules
 from reviewer.suite.rubric import JudgePrompt, Preset

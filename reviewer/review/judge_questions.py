@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from reviewer.review.items import Item, Message
 from reviewer.review.judgments import KIND_OF, Order
-from reviewer.running.candidates.manifest import Prices, cost_usd
-from reviewer.running.model import Usage
+from reviewer.running.prices import Prices, Usage, cost_usd
 from reviewer.suite.rubric import JudgePrompt, JudgeQuestion, Rubric
 from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from reviewer.gates.timeout import termination_of
+from reviewer.gates.ends import termination_of
 from reviewer.review.items import Item
 from reviewer.review.labels import Label, Reason, Stratum, counting
 from reviewer.stats.agreement import vote_entropy

@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from msgspec import Struct
 
+from reviewer.running.prices import Usage
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.model import Episode, RedactionRules
 from reviewer.suite.user import User
@@ -50,14 +51,6 @@ class Call(NamedTuple):
     tool: str
     arguments: dict[str, Any]
     problem: str = ""
-
-
-class Usage(NamedTuple):
-    """Tokens of one turn; None where the provider did not say. Cached input is part of input."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cached_input_tokens: int | None = None
 
 
 class Answered(NamedTuple):

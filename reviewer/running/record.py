@@ -14,15 +14,8 @@ from typing import Any
 import reviewer
 from reviewer.running.masking import LARGEST, Mask, dumped, secrets_of
 from reviewer.running.measure import Begun, ended, stored_form
-from reviewer.running.model import (
-    Answered,
-    CandidateFault,
-    Clock,
-    FinishedAttempt,
-    Task,
-    Turn,
-    Usage,
-)
+from reviewer.running.model import Answered, CandidateFault, Clock, FinishedAttempt, Task, Turn
+from reviewer.running.prices import Usage
 from reviewer.trace.record import Status
 from reviewer.trace.safetext import cap, visible_line
 

@@ -9,16 +9,8 @@ from doors import Door
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.desk.outcome_views import OUTCOME
-from reviewer.desk.traces.outcome import (
-    EXPECTED,
-    LOOKED_AT,
-    Call,
-    against,
-    aligned,
-    cell_of,
-    outcome_of,
-)
+from reviewer.desk.outcome_views import OUTCOME, cell_of
+from reviewer.desk.traces.outcome import EXPECTED, LOOKED_AT, Call, against, aligned, outcome_of
 from reviewer.importing.formats.base import LONGEST_EXPECTED, MOST_EXPECTED, expected_actions
 from reviewer.trace.record import Event
 

@@ -67,11 +67,11 @@ from reviewer.review.judgments import (
     stored_judgment,
     uid_of,
 )
-from reviewer.running.candidates.manifest import Prices
 from reviewer.running.candidates.openai_http import Pace
 from reviewer.running.engine import Control
 from reviewer.running.masking import Mask
 from reviewer.running.model import Unrunnable
+from reviewer.running.prices import Prices
 from reviewer.suite.errors import ContractError
 from reviewer.suite.model import RedactionRules
 from reviewer.suite.rubric import JudgePrompt, JudgeQuestion

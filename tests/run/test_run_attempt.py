@@ -43,8 +43,8 @@ from reviewer.running.model import (
     Infrastructure,
     Turn,
     Unrunnable,
-    Usage,
 )
+from reviewer.running.prices import Usage
 from reviewer.running.world import SimulatedWorld
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.model import Episode, RedactionRules

@@ -29,7 +29,8 @@ from run_guests import (
 
 from reviewer.running.candidates import adapter_for, check_runnable
 from reviewer.running.candidates.program import CommandCandidate
-from reviewer.running.model import Call, CandidateFault, Observation, Task, Turn, Unrunnable, Usage
+from reviewer.running.model import Call, CandidateFault, Observation, Task, Turn, Unrunnable
+from reviewer.running.prices import Usage
 from reviewer.suite.strict_json import sha256_hex
 
 ABSENT = "reviewer-no-such-program"

@@ -7,15 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.running.candidates.manifest import (
-    Prices,
-    UsageNames,
-    cost_usd,
-    metered,
-    read_prices,
-    usage_of,
-)
-from reviewer.running.model import Unrunnable, Usage
+from reviewer.running.candidates.manifest import UsageNames, metered, read_prices, usage_of
+from reviewer.running.model import Unrunnable
+from reviewer.running.prices import Prices, Usage, cost_usd
 
 NAMES = UsageNames("prompt_tokens", "completion_tokens", "prompt_tokens_details")
 PRICES = Prices(2.5, 10.0, 1.25)

@@ -18,7 +18,8 @@ from openai_server import (
 )
 
 from reviewer.running.candidates.openai import OpenAIResponses
-from reviewer.running.model import CandidateFault, Infrastructure, Observation, Turn, Usage
+from reviewer.running.model import CandidateFault, Infrastructure, Observation, Turn
+from reviewer.running.prices import Usage
 
 SEALED = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAAB"}
 

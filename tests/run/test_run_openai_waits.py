@@ -21,10 +21,8 @@ from openai_server import (
 
 from reviewer.running.candidates.openai import OpenAIChat
 from reviewer.running.candidates.openai_http import HostGate
-from reviewer.running.model import (
-    Infrastructure,
-    Usage,
-)
+from reviewer.running.model import Infrastructure
+from reviewer.running.prices import Usage
 
 GOOD = answer(chat("Whole."))
 

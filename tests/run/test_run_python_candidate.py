@@ -9,7 +9,8 @@ from run_guests import BRIEF, KINDS, PRICES, answers, closing, hold, task, works
 
 from reviewer.running.candidates import check_runnable
 from reviewer.running.candidates.program import PythonCandidate
-from reviewer.running.model import Call, CandidateFault, Task, Turn, Unrunnable, Usage
+from reviewer.running.model import Call, CandidateFault, Task, Turn, Unrunnable
+from reviewer.running.prices import Usage
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from run_guests import BRIEF, KINDS, PRICES, answers, closing, hold, task, works
 from reviewer.running.candidates import check_runnable
 from reviewer.running.candidates.program import Lines, PythonCandidate
 from reviewer.running.code import measured_code
-from reviewer.running.model import CandidateFault, Task, Turn, Unrunnable, Usage
+from reviewer.running.model import CandidateFault, Task, Turn, Unrunnable
+from reviewer.running.prices import Usage
 from reviewer.running.record import Meter, OwnClock
 
 

@@ -12,6 +12,7 @@ from reviewer import __version__
 from reviewer.db import decisions, journal
 from reviewer.db.connection import Connection, close_writer, integrity_faults, one_moment
 from reviewer.db.integrity import whole_faults
+from reviewer.db.payload import damaged_payloads
 from reviewer.db.queries.releases import ReleaseRow, release_by_digests
 from reviewer.db.schema import foreign_parts, open_writer
 from reviewer.db.search import index_faults
@@ -31,7 +32,6 @@ from reviewer.desk.decisions.payload import (
 from reviewer.desk.errors import DeskError, refusal_of, ways_out
 from reviewer.desk.integrity import decision_files, witness
 from reviewer.desk.integrity.decision_files import DecisionFile
-from reviewer.desk.integrity.doctor import payloads
 from reviewer.desk.integrity.signed_files import signed_checks
 from reviewer.desk.integrity.store_checks import WAYS_OUT, require_payloads
 from reviewer.desk.integrity.trust import approving, signing_key, trusted
@@ -88,8 +88,8 @@ def require_intact_content(connection: Connection) -> None:
         )
     if wrong := index_faults(connection):
         raise DeskError(f"the index does not match the payloads: {'; '.join(wrong)}", WAY_OUT)
-    if not (found := payloads(connection)).ok:
-        raise DeskError(f"payloads are {found.text}", WAY_OUT)
+    if damaged := damaged_payloads(connection):
+        raise DeskError(f"payloads are {damaged}", WAY_OUT)
 
 
 def verified(

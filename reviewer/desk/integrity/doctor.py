@@ -27,13 +27,7 @@ from reviewer.db.integrity import (
     wrong_figures,
     wrong_traces,
 )
-from reviewer.db.payload import (
-    chunked_traces,
-    frame_bytes,
-    large_events,
-    large_head,
-    pack_keys,
-)
+from reviewer.db.payload import damaged_payloads
 from reviewer.db.payload_archives import archive_faults, archive_rows
 from reviewer.db.schema import foreign_parts, version_of
 from reviewer.db.search import index_faults, pending_events
@@ -44,7 +38,6 @@ from reviewer.report.formatting import counted
 from reviewer.trace.safetext import visible_line
 
 T = TypeVar("T")
-MOST_EVENTS = 1 << 40
 LARGE = 24 << 20
 """Bytes of a store from which it is worth starting processes."""
 CONTENT = ("store", "schema", "integrity", "journal", "facts", "roll-ups", "payloads")
@@ -240,20 +233,8 @@ def _chain(
 
 def payloads(connection: Connection) -> Check:
     """Check every compressed frame against its digest or its own checksum."""
-    bad = []
-    for key in pack_keys(connection):
-        try:
-            frame_bytes(connection, key)
-        except StoreError:
-            bad.append(f"pack {key}")
-    for key in chunked_traces(connection):
-        try:
-            large_head(connection, key)
-            large_events(connection, key, 0, MOST_EVENTS)
-        except StoreError:
-            bad.append(f"trace {key}")
-    text = f"damaged: {', '.join(bad[:5])}" if bad else "every payload opens and is unchanged"
-    return Check("payloads", not bad, text)
+    damaged = damaged_payloads(connection)
+    return Check("payloads", not damaged, damaged or "every payload opens and is unchanged")
 
 
 def _named(faults: list[str]) -> str:

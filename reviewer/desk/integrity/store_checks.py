@@ -20,6 +20,7 @@ from reviewer.db import decisions, journal, registry, revisions
 from reviewer.db.connection import Connection
 from reviewer.db.ends import end_faults
 from reviewer.db.integrity import is_small, whole_faults
+from reviewer.db.payload import damaged_payloads
 from reviewer.db.payload_archives import archive_faults, missing_archives
 from reviewer.db.schema import foreign_code
 from reviewer.db.search import index_faults
@@ -73,11 +74,9 @@ class StoreCheck:
 
 
 def _whole(connection: Connection) -> list[str]:
-    from reviewer.desk.integrity.doctor import payloads
-
     wrong = [*whole_faults(connection), *index_faults(connection)]
-    if not (found := payloads(connection)).ok:
-        wrong.append(f"payloads {found.text}")
+    if damaged := damaged_payloads(connection):
+        wrong.append(f"payloads {damaged}")
     return wrong
 
 

@@ -38,11 +38,12 @@ from reviewer.review.items import (
 from reviewer.review.judge_calls import PACE, Address, Line, Silent, ask_all, judge_settings
 from reviewer.review.judge_questions import Bench, Observation, Question, questions
 from reviewer.review.judgments import KIND_OF, Judgment, stored_judgment
-from reviewer.running.candidates.manifest import Prices, Settings
+from reviewer.running.candidates.manifest import Settings
 from reviewer.running.candidates.openai_http import Pace
 from reviewer.running.engine import Control
 from reviewer.running.masking import Mask
 from reviewer.running.model import Unrunnable
+from reviewer.running.prices import Prices
 from reviewer.suite.rubric import JudgePrompt
 from reviewer.trace.record import ABSENT, kind_of
 

@@ -59,7 +59,7 @@ from reviewer.desk.reports.other_suites import other_suites_of
 from reviewer.desk.reports.same_manifest import same_agents
 from reviewer.desk.reports.shards import arrivals, shards_missing
 from reviewer.desk.suites import near_ids
-from reviewer.gates.approvals import ANSWERS, PERSON, UNANSWERED, answer_of
+from reviewer.gates.answers import ANSWERS, NO_ANSWER, PERSON, answer_of
 from reviewer.gates.model import SHARED
 from reviewer.report.episodes import EpisodeCounts, Episodes
 from reviewer.report.evidence import (
@@ -684,7 +684,7 @@ def _unattended(connection: Connection, prefix: str, candidate: int) -> frozense
     In a record from elsewhere this would be only a claim of its file."""
     asked = [
         one
-        for one in attempts.lost_with(connection, candidate, UNANSWERED)
+        for one in attempts.lost_with(connection, candidate, NO_ANSWER)
         if answer_of(one.code, one.detail)[2].startswith(PERSON)
     ]
     made = origins(connection) if asked else None

@@ -92,10 +92,10 @@ class ScorecardsRoom(Room):
     def card_here(self, suite_id: str, candidate_id: str, keeping: bool = False) -> Scorecard:
         """Return the same as `card`, computed in this process however long it takes; `keeping`
         caches it."""
+        from reviewer.desk.outcome_views import counted_cell
         from reviewer.desk.scorecards import scorecard
         from reviewer.desk.scorecards.shelf import CARDS
         from reviewer.desk.suites import newest_decision, stored_suite_info
-        from reviewer.desk.traces.outcome import counted_cell
         from reviewer.report.render.banner import banner
 
         with self._opened.reading() as connection:

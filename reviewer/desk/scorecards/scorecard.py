@@ -14,9 +14,8 @@ from reviewer.db.queries.filters import newest_codes, newest_tools, tags_of_suit
 from reviewer.db.queries.traces import TraceRow, findings_of, flagging
 from reviewer.db.search import unindexed_traces
 from reviewer.desk.marks import attempt_marks
-from reviewer.desk.outcome_views import OutcomeCell
+from reviewer.desk.outcome_views import OutcomeCell, cell_of
 from reviewer.desk.scorecards.views import FilterValues, Group, SideCell
-from reviewer.desk.traces.outcome import cell_of
 from reviewer.desk.views import (
     Cell,
     CellLine,

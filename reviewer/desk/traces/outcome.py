@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from reviewer.db.connection import Connection
 from reviewer.db.queries.traces import TraceRow, source_verdict
-from reviewer.desk.outcome_views import ExpectedCall, Made, OutcomeCell, OutcomeView, SourceCheck
+from reviewer.desk.outcome_views import ExpectedCall, Made, OutcomeView, SourceCheck
 from reviewer.desk.traces.previews import call_words
 from reviewer.desk.traces.records import Records
 from reviewer.trace.record import ABSENT, Event, TraceRecord, is_user, kind_of
@@ -212,27 +212,6 @@ def _short(values: dict[str, Any], name: str) -> str:
         return "nothing"
     text = json.dumps(values[name], ensure_ascii=False)
     return text if len(text) <= 60 else text[:59] + "…"
-
-
-def cell_of(words: Sequence[tuple[int | None, float | None]]) -> OutcomeCell:
-    """Return the verdicts of attempts, in order, as one cell."""
-    passed = sum(each == 1 for each, _ in words)
-    failed = sum(each == 0 for each, _ in words)
-    return counted_cell(passed, failed, len(words) - passed - failed, [r for _, r in words])
-
-
-def counted_cell(
-    passed: int, failed: int, unknown: int, rewards: Sequence[float | None] = ()
-) -> OutcomeCell:
-    """Return counts of verdicts as a cell."""
-    green = passed and not unknown
-    return OutcomeCell(
-        mark="fail" if failed else "pass" if green else "not_measured",
-        passed=passed,
-        failed=failed,
-        unknown=unknown,
-        rewards=tuple(rewards) if any(each is not None for each in rewards) else (),
-    )
 
 
 class Against(NamedTuple):

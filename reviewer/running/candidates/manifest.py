@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
-from reviewer.running.model import Unrunnable, Usage
+from reviewer.running.model import Unrunnable
+from reviewer.running.prices import Prices, Usage, cost_usd
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import ContractError, path_problem, shown, unprintable
 from reviewer.suite.folder import CANDIDATES, read_bytes
@@ -53,18 +54,8 @@ INPUT = "input_usd_per_million_tokens"
 OUTPUT = "output_usd_per_million_tokens"
 CACHED = "cached_input_usd_per_million_tokens"
 
-_MILLION = 1_000_000
 _MOST_TOKENS = 10**12
 """More than any provider returns in one answer: a larger count is no measurement."""
-
-
-class Prices(NamedTuple):
-    """US dollars per million tokens; None where the manifest states none. Cached input without a
-    price of its own costs what input costs."""
-
-    input: float | None = None
-    output: float | None = None
-    cached_input: float | None = None
 
 
 class UsageNames(NamedTuple):
@@ -103,22 +94,6 @@ def usage_of(said: Any, names: UsageNames) -> Usage | None:
     if cached is None or given is None or cached > given:
         given = cached = None
     return Usage(given, _count(said.get(names.output)), cached)
-
-
-def cost_usd(usage: Usage | None, prices: Prices) -> float | None:
-    """Return US dollars; None when a needed count or price is not known."""
-    if usage is None or usage.input_tokens is None or usage.output_tokens is None:
-        return None
-    if prices.input is None or prices.output is None:
-        return None
-    cached = usage.cached_input_tokens or 0
-    at_cached = prices.input if prices.cached_input is None else prices.cached_input
-    parts = (
-        (usage.input_tokens - cached) * prices.input,
-        cached * at_cached,
-        usage.output_tokens * prices.output,
-    )
-    return math.fsum(parts) / _MILLION
 
 
 def metered(

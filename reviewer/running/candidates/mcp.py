@@ -19,7 +19,8 @@ from reviewer.running.candidates.program import (
     check_common,
     order_for,
 )
-from reviewer.running.model import Brief, CandidateFault, Task, Turn, Unrunnable, Usage
+from reviewer.running.model import Brief, CandidateFault, Task, Turn, Unrunnable
+from reviewer.running.prices import Usage
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import ContractError, shown
 from reviewer.suite.folder import CANDIDATES

@@ -24,13 +24,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 from reviewer import __version__
 from reviewer.running.candidates.manifest import Settings
 from reviewer.running.masking import Mask
-from reviewer.running.model import (
-    CandidateFault,
-    Infrastructure,
-    Turn,
-    Unrunnable,
-    Usage,
-)
+from reviewer.running.model import CandidateFault, Infrastructure, Turn, Unrunnable
+from reviewer.running.prices import Usage
 from reviewer.suite.model import RedactionRules
 from reviewer.trace.strictjson import NotJson, RepeatedMembers, parse
 

@@ -8,13 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from reviewer.running.candidates.belongings import of_others
-from reviewer.running.candidates.manifest import (
-    Prices,
-    cost_usd,
-    manifest_file,
-    read_below,
-    read_prices,
-)
+from reviewer.running.candidates.manifest import manifest_file, read_below, read_prices
 from reviewer.running.code import caches_of
 from reviewer.running.interpreter import NoInterpreter, home_of, interpreter_of, sites
 from reviewer.running.masking import Mask, secrets_of
@@ -27,8 +21,8 @@ from reviewer.running.model import (
     Task,
     Turn,
     Unrunnable,
-    Usage,
 )
+from reviewer.running.prices import Prices, Usage, cost_usd
 from reviewer.running.sandbox.room import (
     Child,
     ChildExit,

@@ -13,14 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reviewer.running.candidates.manifest import (
-    Places,
-    Prices,
-    Settings,
-    metered,
-    read_base_url,
-    read_key,
-)
+from reviewer.running.candidates.manifest import Places, Settings, metered, read_base_url, read_key
 from reviewer.running.candidates.openai import (
     CHAT_USAGE,
     CallIds,
@@ -30,7 +23,8 @@ from reviewer.running.candidates.openai import (
     text_for_model,
 )
 from reviewer.running.candidates.openai_http import Endpoint, Pace
-from reviewer.running.model import Call, CandidateFault, Infrastructure, Task, ToolSpec, Usage
+from reviewer.running.model import Call, CandidateFault, Infrastructure, Task, ToolSpec
+from reviewer.running.prices import Prices, Usage
 from reviewer.running.talk.model import Heard, Reply, UserFailure
 from reviewer.running.talk.phrases import asks_to_confirm
 from reviewer.running.world import episode_file

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, Protocol
 
-from reviewer.running.model import Call, Observation, Usage
+from reviewer.running.model import Call, Observation
+from reviewer.running.prices import Usage
 
 Severity = Literal["helped", "hindered", "minor"]
 """The effect of a user's error on the agent's task: made easier, harder, or neither."""

@@ -6,7 +6,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reviewer.running.model import Approver, Observation, Task, Usage, World
+from reviewer.running.model import Approver, Observation, Task, World
+from reviewer.running.prices import Usage
 from reviewer.running.record import Meter, Recorder, number
 from reviewer.running.talk.faults import FaultWatch, spoils
 from reviewer.running.talk.hands import TOO_MANY, Hands
