@@ -426,3 +426,30 @@ def test_the_name_of_the_file_and_compression_do_not_matter(
     path.write_bytes(gzip.compress(raw) if wrapped == ".gz" else raw)
     assert door.run("import", path).code == 0
     assert door.one("SELECT count(*) FROM events WHERE kind='tool_call'") == 1
+
+
+@pytest.mark.parametrize(("used", "whole"), [(["Bash"], True), (["Bash", "Write"], False)])
+def test_a_tool_that_was_used_and_has_no_call_is_missed(
+    used: list[str], whole: bool, tmp_path: Path
+) -> None:
+    """As Claude Code 2.1.332 writes it; a session whose calls are all there is measured."""
+    lines = Lines()
+    lines.asks("Look")
+    lines.calls("Bash", "t1", {"command": "ls"})
+    lines.gets("t1", "a.txt")
+    lines.lines.append({"type": "tools-used", "tools": used, "sessionId": "S"})
+    lines.says("Done.")
+    unread = [one["path"] for one in lines.read(tmp_path).get("unread", ())]
+    assert unread == ([] if whole else ["tools-used"])
+
+
+def test_an_error_in_the_result_of_a_stream_is_no_answer(tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in STREAM.read_text().splitlines()]
+    rows[-1] |= {"is_error": True, "result": "API Error: 400"}
+    path = tmp_path / "stream.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (one,) = ClaudeStreamReader().traces(Source(path))
+    assert isinstance(one, Foreign)
+    record = json.loads(one.raw)
+    assert record["termination"] == "error"
+    assert record["final_message"] != "API Error: 400"

@@ -211,6 +211,7 @@ def _attempt(
     story.tell(lines, None, alone)
     story.rest()
     session.write()
+    story.settle()
     missing_of(story, lines)
     for path in broken:
         draft.unread(path)

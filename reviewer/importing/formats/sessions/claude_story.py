@@ -103,6 +103,8 @@ class Story:
         self.last: Line | None = None
         self.stopped: Any = None
         self.words: dict[str, str] = {}
+        self.used: set[str] = set()
+        """Names of tools that the session says were called, by its agent or a sub-agent."""
         self.failed = self.interrupted = False
         self._own: set[bytes] = set()
 
@@ -133,10 +135,20 @@ class Story:
                 self._spoken(line, child, alone)
             elif kind in _QUIET:
                 self.session.account.whole(value)
+            elif kind == "tools-used" and isinstance(value.get("tools"), list):
+                self.session.account.whole(value)
+                self.used |= {one for one in value["tools"] if isinstance(one, str)}
             elif kind == "system" and value.get("subtype") == "compact_boundary":
                 self.compactions += 1
             elif kind not in _KNOWN:
                 self.session.odd(kind)
+
+    def settle(self) -> None:
+        """Note calls of which the session says that they were made, and that are not in it; call it
+        after the session is written."""
+        draft = self.session.draft
+        if self.used - {event["tool"] for event in draft.events if event["kind"] == "tool_call"}:
+            draft.unread("tools-used")
 
     def rest(self) -> None:
         """Read the files of sub-agents for which no call was found."""

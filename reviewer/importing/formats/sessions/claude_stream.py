@@ -170,7 +170,7 @@ def _missing(story: Story, lines: list[Line]) -> None:
 
 
 def _final(results: list[dict[str, Any]]) -> str | None:
-    told = [text(one.get("result")) for one in results]
+    told = [text(one.get("result")) for one in results if one.get("is_error") is not True]
     return next((one for one in reversed(told) if one.strip()), None)
 
 
