@@ -457,6 +457,27 @@ def test_a_script_that_is_gone_or_edited_away_proves_nothing(door: Door) -> None
     assert not (door.root / "suites/e-v1/suite.lock").exists()
 
 
+def test_another_attempt_in_place_of_the_recorded_one_proves_nothing(door: Door) -> None:
+    """With a contract that the real failure passes, any other failure would prove it."""
+    record = trace([call("look", "ok"), call("pay", "paid")])
+    door.ok("episode", "from-trace", door.file("t.json", record), "--wrong", "pay",
+            "--id", "order", "--say", "No.", "--required", "look")  # fmt: skip
+    folder = door.root / "suites" / "order-v1"
+    episode = made(door, "order-v1", "order")
+    del episode["tools"]["forbidden"], episode["on_forbidden"], episode["expected"]
+    (folder / "episodes" / "order.json").write_text(json.dumps(episode))
+    file = folder / "candidates" / "proofs" / "order.json"
+    script = json.loads(file.read_text())
+    plans = script["episodes"]["order"]["plans"]
+    assert not proof(door, "order-v1", "order")["proven"]  # the recorded attempt passes now
+    plans["recorded"] = plans["nothing"]
+    file.write_text(json.dumps(script))
+    found = proof(door, "order-v1", "order")
+    (run,) = [one for one in found["runs"] if one["plan"] == "recorded"]
+    assert (found["proven"], run["codes"]) == (False, ["missing:look"])
+    assert "is not the attempt that was recorded" in run["why"]
+
+
 def test_a_golden_record_is_compared_with_and_never_required_word_for_word(door: Door) -> None:
     goldens = [
         {"id": "g-1", "input": "Where is A-1?", "expected_output": "It is in Oslo.",

@@ -18,7 +18,7 @@ from reviewer.desk.trials.freezing import to_be_frozen
 from reviewer.desk.trials.judging import contract_of
 from reviewer.gates import Verdict, score
 from reviewer.importing.recorded.episode import MADE_BY
-from reviewer.importing.recorded.turns import CORRECTED, NOTHING, RECORDED
+from reviewer.importing.recorded.turns import CORRECTED, NOTHING, RECORDED, digest_of
 from reviewer.importing.scored import TargetSuite
 from reviewer.running.attempt import run_attempt
 from reviewer.running.model import Offer, Slot, Task, Unrunnable
@@ -132,8 +132,10 @@ async def _proven(
     varied = [varied_turns(episode, source, plans[CORRECTED], seed) for seed in range(VARIED)]
     played = [plans[RECORDED], plans[CORRECTED], *varied, plans[NOTHING]]
     ran = [await _ran(suite, episode, offer, turns) for turns in played]
+    known = source.get("recorded_sha256")
+    replaced = known is not None and known != digest_of(plans[RECORDED])
     return [
-        _fails(episode, source, ran[0]),
+        _replaced(ran[0]) if replaced else _fails(episode, source, ran[0]),
         _passes("corrected", [ran[1]]),
         _passes("varied", ran[2:-1]),
         _does_nothing(source, ran[-1]),
@@ -196,6 +198,12 @@ def _fails(episode: Episode, source: Mapping[str, Any], ran: _Ran) -> ProofRun:
     elif other:
         holds, why = False, f"also fails by {', '.join(other)}, which no mark names"
     return ProofRun(plan="recorded", wanted="fails", runs=1, holds=holds, codes=codes, why=why)
+
+
+def _replaced(ran: _Ran) -> ProofRun:
+    codes = tuple(code for _, code in _failing(ran))
+    why = "is not the attempt that was recorded: only the corrected script may be edited"
+    return ProofRun(plan="recorded", wanted="fails", runs=1, holds=False, codes=codes, why=why)
 
 
 def _marked_codes(episode: Episode, source: Mapping[str, Any]) -> list[str]:

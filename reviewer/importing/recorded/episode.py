@@ -179,6 +179,7 @@ def episode_of(
         sorted({call.tool for call in story.calls if call.seq in marked.wrong}),
         [] if known is None else taken,
     )  # fmt: skip
+    made["source"]["recorded_sha256"] = turns.digest_of(plans[turns.RECORDED])
     if not made["tools"]:
         del made["tools"]
     plan = {name: {"turns": told} for name, told in plans.items()}

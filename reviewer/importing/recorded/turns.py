@@ -1,6 +1,7 @@
 """The conversation: the request, the user's later messages as a scripted user, and the scripts of
 the proof. Pure."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from reviewer.importing.recorded.marks import Marked, Marks, Need
 from reviewer.importing.recorded.story import Made, Said, Story
 from reviewer.running.talk.phrases import asks_one_of, says_one_of
 from reviewer.suite.blanks import blank
+from reviewer.suite.strict_json import sha256_hex
 from reviewer.suite.wording import wording_problem
 
 RECORDED, CORRECTED, NOTHING = "recorded", "corrected", "nothing"
@@ -133,6 +135,11 @@ def scripts_of(
         CORRECTED: _played(good, said, talks),
         NOTHING: [{"messages": [said or CLOSING]}],
     }
+
+
+def digest_of(turns: list[dict[str, Any]]) -> str:
+    """Return the digest of a plan's turns, by which an episode knows its recorded attempt."""
+    return sha256_hex(json.dumps(turns, sort_keys=True).encode())
 
 
 def calls_in(turns: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
