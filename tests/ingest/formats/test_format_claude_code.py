@@ -453,3 +453,15 @@ def test_an_error_in_the_result_of_a_stream_is_no_answer(tmp_path: Path) -> None
     record = json.loads(one.raw)
     assert record["termination"] == "error"
     assert record["final_message"] != "API Error: 400"
+
+
+def test_an_answer_to_a_line_that_is_not_there_is_no_attempt_that_is_measured(
+    tmp_path: Path,
+) -> None:
+    lines = Lines()
+    lines.asks("Look")
+    lines.says("Done.")
+    lines.says("Mine.", sessionId="other", parentUuid="u99")
+    found = {one["episode_id"]: one for one in records(lines.file(tmp_path / "S.jsonl"))}
+    assert [one["path"] for one in found["other"]["unread"]] == ["beginning of the session"]
+    assert not found["S"].get("unread")

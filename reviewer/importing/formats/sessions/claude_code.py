@@ -197,6 +197,12 @@ def _child(source: Source, path: Path) -> Child:
     return Child(shown_path, own, actor, text(meta.get("toolUseId")), *found)
 
 
+def _is_headless(lines: list[Line], spoken: list[Line]) -> bool:
+    """Return whether what is said first answers a line that the session does not have."""
+    above = spoken[0].value.get("parentUuid") if spoken else None
+    return above is not None and all(line.value.get("uuid") != above for line in lines)
+
+
 def _attempt(
     source: Source, name: str, lines: list[Line], broken: list[str], only: bool
 ) -> Foreign:
@@ -212,6 +218,8 @@ def _attempt(
     story.rest()
     session.write()
     story.settle()
+    if _is_headless(lines, spoken):
+        draft.unread("beginning of the session")
     missing_of(story, lines)
     for path in broken:
         draft.unread(path)
