@@ -199,7 +199,7 @@ class Interrupts:
             note("stopping: what runs finishes; Ctrl-C again abandons it")
         else:
             self._handle.abandon()
-            note("abandoned: finished attempts are kept")
+            note("abandoned: attempts that finished, or had failed critically, are kept")
 
 
 def _granted(approval: ApprovalView, keys: Interrupts) -> bool:

@@ -201,6 +201,15 @@ def test_what_reads_and_what_writes_can_be_said(empty: Door) -> None:
         assert said in refused.err
 
 
+def test_more_tools_than_a_suite_can_hold_are_no_fault_of_ours(empty: Door) -> None:
+    text = "x" * 100_000
+    tools = [{"name": f"t{n}", "description": text, "input_schema": {}} for n in range(180)]
+    refused = empty.run("suite", "new", "mine", "--tools", written(empty, "tools.json", tools))
+    assert refused.code == 20
+    assert "give a file of only the tools that the agent calls" in refused.err
+    assert not (empty.root / "suites" / "mine").exists()
+
+
 def test_several_sources_are_one_toolset_unless_they_contradict(empty: Door) -> None:
     door = empty
     first = written(door, "tools.json", OPENAI)

@@ -20,7 +20,7 @@ from reviewer.importing.source import Source
 from reviewer.running.trial.arguments import placeholder
 from reviewer.suite.check import check_suite
 from reviewer.suite.errors import ContractError, id_problem, shown
-from reviewer.suite.folder import CANDIDATES, read_bytes
+from reviewer.suite.folder import CANDIDATES, MAX_FILE, read_bytes
 from reviewer.suite.json_values import MISSING
 from reviewer.suite.scaffold import FoundTool, FoundTools, NoTools, calls, listings, openapi, pooled
 from reviewer.suite.scaffold import python_source as python
@@ -289,9 +289,12 @@ def _power(place: Workspace, files: Mapping[str, bytes]) -> str:
     locked = {path: data for path, data in files.items() if not path.startswith(f"{CANDIDATES}/")}
     checked = check_suite(locked)
     if checked.suite is None:
+        large = any(len(data) > MAX_FILE for data in locked.values())
         raise DeskError(
             str(ContractError.of(checked.problems)),
-            "this is a fault of reviewer: please report it with these tools",
+            "give a file of only the tools that the agent calls"
+            if large
+            else "this is a fault of reviewer: please report it with these tools",
         )
     asked = made.asked_of(checked.suite)
     assert asked is not None  # a policy of three attempts always has figures
