@@ -158,6 +158,8 @@ def _test(op: Any, value: Any, flags: int) -> Test:
     folds = bool(flags & re.IGNORECASE)
     if op is ops.ANY:
         return (lambda c: True) if flags & re.DOTALL else (lambda c: c != "\n")
+    if op is ops.FAILURE:  # `(?!)` matches nowhere
+        return lambda c: False
     if op is ops.LITERAL:
         return _folded(lambda c: ord(c) == value, folds)
     if op is ops.NOT_LITERAL:

@@ -11,7 +11,7 @@ from reviewer.suite.linear_patterns import OutOfSteps, Pattern, Steps, Unbounded
 _ATOMS = st.sampled_from(
     [
         *("a", "b", "A", "é", ".", r"\d", r"\w", r"\S", "[ab]", "[^a]", "[a-c1]"),
-        *("^", "$", r"\b", r"\B", r"\A", r"\Z", "(?=a)", "(?!b)", "(?<=a)", "(?<!ab)"),
+        *("^", "$", r"\b", r"\B", r"\A", r"\Z", "(?=a)", "(?!b)", "(?!)", "(?<=a)", "(?<!ab)"),
         *("(?i:a)", "(?s:.)", "(?m:^a$)"),
     ]
 )
