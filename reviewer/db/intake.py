@@ -10,6 +10,7 @@ from reviewer.db import figure_blocks, journal
 from reviewer.db.codec import mask_of
 from reviewer.db.counts import add_rolls, update_firsts
 from reviewer.db.digests import Part, batch_digests, quarantine_digest
+from reviewer.db.payload import Chunk, Pack
 from reviewer.db.ran import RanTrace, write_ran
 from reviewer.db.registry import Plan
 from reviewer.gates.model import Finding, Verdict
@@ -44,7 +45,7 @@ class NewTrace(NamedTuple):
     sha256: bytes
     diagnostics: bytes | None
     findings: Sequence[Finding]
-    chunks: Sequence["Chunk"] = ()
+    chunks: Sequence[Chunk] = ()
     verdict: tuple[bool | None, float | None, str] | None = None
     ran: bytes | None = None
 
@@ -60,20 +61,6 @@ class NewTrace(NamedTuple):
 
 
 _FIRST_UNPLACED = NewTrace._fields.index("offset")
-
-
-class Pack(NamedTuple):
-    size: int
-    sha256: bytes
-    frame: bytes
-
-
-class Chunk(NamedTuple):
-    """Part of a large trace: `first_seq` is 0 for its head."""
-
-    first_seq: int
-    events: int
-    frame: bytes
 
 
 class NewRefusal(NamedTuple):

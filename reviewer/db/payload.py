@@ -13,7 +13,6 @@ import msgspec
 import zstandard
 
 from reviewer.db.connection import StoreError
-from reviewer.db.intake import Chunk, Pack
 from reviewer.db.payload_archives import chunk_frame, pack_frame
 from reviewer.trace.record import Event, TraceRecord
 
@@ -26,6 +25,20 @@ MOST_BYTES = 256 << 20
 _LEVEL = 1
 _MOST_EVENTS = 1 << 40
 _T = TypeVar("_T")
+
+
+class Pack(NamedTuple):
+    size: int
+    sha256: bytes
+    frame: bytes
+
+
+class Chunk(NamedTuple):
+    """Part of a large trace: `first_seq` is 0 for its head."""
+
+    first_seq: int
+    events: int
+    frame: bytes
 
 
 class _RawEvents(msgspec.Struct):

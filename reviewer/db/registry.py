@@ -3,15 +3,17 @@
 import hashlib
 import sqlite3
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from reviewer.db import contracts, journal
 from reviewer.db.connection import StoreError
-from reviewer.suite.candidate import Candidate
 from reviewer.suite.gates import in_force
 from reviewer.suite.model import Episode, Suite
+
+if TYPE_CHECKING:
+    from reviewer.suite.candidate import Candidate
 
 MOST_NAMES = 500
 """Names per query; SQLite binds at least 999 values."""
@@ -257,7 +259,7 @@ def register_candidate(
     connection: sqlite3.Connection,
     suite: SuiteRow,
     candidate_id: str,
-    candidate: Candidate | None,
+    candidate: "Candidate | None",
     manifest: bytes | None,
     now: str,
 ) -> CandidateRow:

@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from reviewer.db import count_blocks, figure_blocks
 from reviewer.db.connection import (
     APPLICATION_ID,
     StoreError,
@@ -26,8 +25,6 @@ from reviewer.db.connection import (
     write_lock,
     writer,
 )
-from reviewer.db.contracts import split_old
-from reviewer.db.decisions import fill_old
 from reviewer.resources import data_folder
 
 
@@ -98,10 +95,14 @@ def _make(connection: sqlite3.Connection, known: list[Path]) -> None:
 
 
 def _upgrade(connection: sqlite3.Connection, known: list[Path]) -> None:
-    """Apply the numbered scripts that the store does not have. sqlite-utils imports numpy, so it is
-    imported only here."""
+    """Apply the numbered scripts that the store does not have. What only this needs is imported
+    here: sqlite-utils imports numpy."""
     from sqlite_utils import Database
     from sqlite_utils.migrations import Migrations
+
+    from reviewer.db import count_blocks, figure_blocks
+    from reviewer.db.contracts import split_old
+    from reviewer.db.decisions import fill_old
 
     steps = Migrations(_SET)
     for script in known:

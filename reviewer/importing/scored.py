@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from reviewer.db.codec import mask_of, pack_diagnostics
-from reviewer.db.intake import NewRefusal, NewTrace, Pack
+from reviewer.db.intake import NewRefusal, NewTrace
+from reviewer.db.payload import Pack
 from reviewer.gates import (
     Contract,
     Diagnostics,

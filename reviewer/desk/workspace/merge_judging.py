@@ -12,8 +12,7 @@ import msgspec
 
 from reviewer.db.codec import CRITICAL, FAIL, PASS
 from reviewer.db.codec import UNKNOWN as UNMEASURED
-from reviewer.db.intake import Pack
-from reviewer.db.payload import CopyingPacker
+from reviewer.db.payload import CopyingPacker, Pack
 from reviewer.db.queries.traces import FindingRow, TraceRow
 from reviewer.desk.errors import DeskError
 from reviewer.gates.custom import CHECKED_GATES

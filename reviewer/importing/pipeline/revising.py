@@ -12,7 +12,8 @@ import msgspec
 
 from reviewer.db import revisions
 from reviewer.db.connection import Connection
-from reviewer.db.intake import NewTrace, Pack
+from reviewer.db.intake import NewTrace
+from reviewer.db.payload import Pack
 from reviewer.db.queries import imports
 from reviewer.db.queries.imports import StoredAttempt, filled
 from reviewer.db.queries.relied_on import decision_on

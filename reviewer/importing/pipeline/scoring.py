@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from reviewer.db.intake import Chunk, NewRefusal, NewTrace, Pack
-from reviewer.db.payload import LARGE, PACK_BYTES, PACK_TRACES, Packer, chunk
+from reviewer.db.intake import NewRefusal, NewTrace
+from reviewer.db.payload import LARGE, PACK_BYTES, PACK_TRACES, Chunk, Pack, Packer, chunk
 from reviewer.db.verdict_changes import canonical_detail
 from reviewer.importing.draft import ZEROS
 from reviewer.importing.formats import named

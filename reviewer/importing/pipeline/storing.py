@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from reviewer.db import registry
 from reviewer.db.connection import Connection, transaction
-from reviewer.db.intake import NewRefusal, NewTrace, Pack, Progress, next_pack, write_batch
-from reviewer.db.payload import compress, slices
+from reviewer.db.intake import NewRefusal, NewTrace, Progress, next_pack, write_batch
+from reviewer.db.payload import Pack, compress, slices
 from reviewer.db.queries import imports
 from reviewer.db.slots import MOST_HELD, Placement, Shape, Slot, Slots
 from reviewer.db.sources import settle_source, source_progress

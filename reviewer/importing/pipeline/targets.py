@@ -9,7 +9,8 @@ import zstandard
 
 from reviewer.db import payload
 from reviewer.db.connection import Connection
-from reviewer.db.intake import NewTrace, Pack
+from reviewer.db.intake import NewTrace
+from reviewer.db.payload import Pack
 from reviewer.db.queries import imports
 from reviewer.db.queries.imports import StoredAttempt
 from reviewer.db.revisions import judged_record, kept_records
