@@ -10,10 +10,10 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
 
 T = TypeVar("T")
 MOST = 4
@@ -62,6 +62,18 @@ def start_method() -> str:
     return "fork" if alone else "spawn"
 
 
+def pool(
+    method: str, initializer: Callable[..., None], arguments: tuple[Any, ...], most: int = MOST
+) -> "ProcessPoolExecutor":
+    """Return processes, at most so many, that are started by `method` when work is submitted. Each
+    begins with `initializer`, given this process's id and the arguments."""
+    from concurrent.futures import ProcessPoolExecutor  # a small import starts none
+    from multiprocessing import get_context
+
+    start = os.getpid(), *arguments
+    return ProcessPoolExecutor(min(workers(), most), get_context(method), initializer, start)
+
+
 def begin(parent: int) -> None:
     """Prepare a process for work that leaves no cycles behind, and make it end with its parent: an
     interrupt is handled by the parent."""
@@ -82,6 +94,8 @@ def _end_with(parent: int) -> None:
 
 def result_of(future: "Future[T]") -> T:
     """Return the result of a process. Raises OSError when it was ended from outside."""
+    from concurrent.futures.process import BrokenProcessPool
+
     try:
         return future.result()
     except BrokenProcessPool as error:
@@ -99,15 +113,13 @@ def in_order(
     process begins with `initializer`, given this process's id and the arguments."""
     left = iter(tasks)
     waiting: deque[Future[T]] = deque()
-    pool = ProcessPoolExecutor(
-        workers(), get_context(start_method()), initializer, (os.getpid(), *arguments)
-    )
+    several = pool(start_method(), initializer, arguments)
     try:
         while True:
             while len(waiting) < 2 * workers() and (task := next(left, None)) is not None:
-                waiting.append(pool.submit(work, task))
+                waiting.append(several.submit(work, task))
             if not waiting:
                 return
             yield result_of(waiting.popleft())
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        several.shutdown(wait=True, cancel_futures=True)

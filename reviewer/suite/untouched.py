@@ -10,12 +10,12 @@ import hashlib
 import os
 import stat
 import sys
-from array import array
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from reviewer.suite.folder import FROZEN, MAX_FILES, UNLOCKED
 from reviewer.suite.lock import LOCK_FILE, SUMS_FILE
@@ -28,7 +28,7 @@ _MOUNTS = "/proc/self/mountinfo"
 _PART = 4096
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _told = attrgetter("st_dev", "st_ino", "st_mode", "st_size", "st_mtime_ns", "st_ctime_ns")
-_device, _changed = itemgetter(0), itemgetter(5)
+_device, _mode, _changed = itemgetter(0), itemgetter(2), itemgetter(5)
 _Told = tuple[int, int, int, int, int, int]
 
 
@@ -53,7 +53,7 @@ def stats_of(folder: Path) -> Stats | None:
                 return None  # another file system is mounted in the folder
             newest = max(newest, max(map(_changed, told), default=0))
             found.update(os.fsencode("\0".join((inside, *names, ""))))
-            found.update(array("q", chain.from_iterable(told)))
+            found.update(msgspec.msgpack.encode(told))
     except (OSError, OverflowError, ValueError, RuntimeError):
         return None
     return Stats(found.hexdigest(), newest)
@@ -79,11 +79,12 @@ def _walk(root: Path) -> Iterator[tuple[str, Sequence[str], list[_Told]]]:
             for first in range(0, len(names), _PART):
                 part = names[first : first + _PART]
                 told = [_told(os.lstat(name, dir_fd=handle)) for name in part]
-                waiting += [
-                    f"{inside}{name}/"
-                    for name, one in zip(part, told, strict=True)
-                    if stat.S_ISDIR(one[2])
-                ]
+                if any(map(stat.S_ISDIR, set(map(_mode, told)))):  # the names of a suite are many
+                    waiting += [
+                        f"{inside}{name}/"
+                        for name, one in zip(part, told, strict=True)
+                        if stat.S_ISDIR(one[2])
+                    ]
                 yield inside, part, told
         finally:
             os.close(handle)

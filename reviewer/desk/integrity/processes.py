@@ -7,10 +7,8 @@ answer at every moment of an intact store.
 import os
 import signal
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeVar
 
@@ -28,12 +26,7 @@ class Processes:
     SQLite's connections must not be carried into forked processes."""
 
     def __init__(self, store: Path) -> None:
-        self._pool = ProcessPoolExecutor(
-            processes.workers(),
-            get_context(processes.start_method()),
-            _begin,
-            (os.getpid(), store),
-        )
+        self._pool = processes.pool(processes.start_method(), _begin, (store,))
         self._pool.submit(os.getpid)  # forks all of them
 
     @property

@@ -7,13 +7,10 @@ not read the file, the file is read again in this process. So the outcome is the
 after another, whatever was guessed.
 """
 
-import multiprocessing
-import os
 from collections import deque
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -27,6 +24,9 @@ from reviewer.importing.pipeline.units import Unit, unit_digest
 from reviewer.importing.reader import gives_results
 from reviewer.importing.scored import Group
 from reviewer.importing.source import Source
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
 
 LARGEST = 4 << 20
 """Most bytes of a file that may be read ahead."""
@@ -170,9 +170,7 @@ class ReadAhead:
             self._runs.clear()
             return
         _job, _units = self._job, self._units
-        context, start = multiprocessing.get_context("fork"), (os.getpid(),)
-        number = processes.workers()
-        self._pool = ProcessPoolExecutor(number, context, processes.begin, start)
+        self._pool = processes.pool("fork", processes.begin, ())
 
     def __exit__(
         self,

@@ -5,15 +5,12 @@ their groups in order.
 """
 
 import gc
-import multiprocessing
-import os
 from collections import deque
 from collections.abc import Callable, Container, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
@@ -25,6 +22,9 @@ from reviewer.importing.pipeline.split import Unreadable, blocks, lines_of, shap
 from reviewer.importing.reader import Broken, Foreign, Reader, by_document, by_record
 from reviewer.importing.scored import Group, JudgedRecord
 from reviewer.importing.source import Source
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
 
 T = TypeVar("T")
 Groups = Iterator[tuple[Group, int]]
@@ -40,7 +40,7 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Group).decode
 
 
-def _begin(order: Order, parent: int, judge: Scorer | None) -> None:
+def _begin(parent: int, order: Order, judge: Scorer | None) -> None:
     global _judge  # each process keeps its own
     processes.begin(parent)
     _judge = judge or Scorer(order)
@@ -61,9 +61,8 @@ class ScoringPool:
 
     def __init__(self, judge: Scorer, order: Order, path: Path) -> None:
         method = processes.start_method()
-        start = order, os.getpid(), judge if method == "fork" else None  # a fork has it already
-        context = multiprocessing.get_context(method)
-        self._pool = ProcessPoolExecutor(processes.workers(), context, _begin, start)
+        inherited = judge if method == "fork" else None  # it is not sent
+        self._pool = processes.pool(method, _begin, (order, inherited))
         self._path = path
         self._blocks = blocks(path, BLOCK)
         self._waiting: deque[tuple[Future[bytes], int]] = deque()
@@ -99,7 +98,7 @@ class ScoringPool:
             raise self._problem
 
 
-def _next(waiting: deque[tuple[Future[bytes], int]], number: int) -> tuple[int, Group, int]:
+def _next(waiting: "deque[tuple[Future[bytes], int]]", number: int) -> tuple[int, Group, int]:
     """Return the oldest group, its records numbered from `number`."""
     future, end = waiting.popleft()
     group = _decode(processes.result_of(future))
@@ -123,7 +122,7 @@ class _Asked(NamedTuple):
     """A handful that is being judged, the number of its last record, and the notes on the file and
     the offset in it after it was read."""
 
-    judged: Future[bytes]
+    judged: "Future[bytes]"
     last: int
     notes: list[str]
     reached: int
@@ -237,9 +236,8 @@ def _sends(reader: Reader) -> bool:
     return reader.probe and type(reader).__module__.startswith("reviewer.")
 
 
-def _one_judge(judge: Scorer, order: Order) -> ProcessPoolExecutor:
-    context = multiprocessing.get_context("fork")
-    return ProcessPoolExecutor(1, context, _begin, (order, os.getpid(), judge))
+def _one_judge(judge: Scorer, order: Order) -> "ProcessPoolExecutor":
+    return processes.pool("fork", _begin, (order, judge), most=1)
 
 
 def _judge_handful(some: list[Numbered]) -> bytes:
