@@ -177,7 +177,11 @@ def outlines(connection: sqlite3.Connection, suite: int) -> tuple[Episode, ...]:
         return known[raw]
 
     rows = connection.execute(
-        "SELECT episode_id, title, tags, category, critical FROM episode WHERE suite=? ORDER BY id",
+        # By key, in whose order the rows are stored: by suite SQLite would sort them.
+        "SELECT episode_id, title, tags, category, critical FROM episode WHERE +suite=?1"
+        " AND id >= (SELECT id FROM episode WHERE suite=?1 ORDER BY position LIMIT 1)"
+        " AND id <= (SELECT id FROM episode WHERE suite=?1 ORDER BY position DESC LIMIT 1)"
+        " ORDER BY id",
         (suite,),
     )
     return tuple(

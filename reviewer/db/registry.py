@@ -183,6 +183,15 @@ def episode_names(connection: sqlite3.Connection, suite: int) -> dict[int, str]:
     return dict(rows.fetchall())
 
 
+def episode_range(connection: sqlite3.Connection, suite: int) -> range:
+    """Return the keys of a suite's episodes, where they are consecutive; else nothing."""
+    first, last, many = connection.execute(
+        "SELECT coalesce(min(id), 0), coalesce(max(id), 0), count(*) FROM episode WHERE suite=?",
+        (suite,),
+    ).fetchone()
+    return range(first, last + 1) if many == last - first + 1 else range(0)
+
+
 def episode_key(connection: sqlite3.Connection, suite: int, episode_id: str) -> int | None:
     """Return the key of one episode, None when the suite has none of this name."""
     row = connection.execute(

@@ -1,6 +1,7 @@
 """A workspace: any folder with `suites/` and `store/`."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -155,18 +156,21 @@ def make(folder: Path, example: bool) -> Workspace:
     return Workspace(folder.resolve())
 
 
-def write_private(path: Path, data: bytes) -> None:
+def write_private(path: Path, data: bytes | Iterable[bytes]) -> None:
     """Write a file completely or not at all, and durably: temp file, fsync, rename, fsync of
-    folder."""
+    folder. It may be given in parts."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("wb") as handle:
-            handle.write(data)
+            handle.writelines([data] if isinstance(data, bytes) else data)
             handle.flush()
             os.fsync(handle.fileno())
         partial.replace(path)
     except OSError as error:
         partial.unlink(missing_ok=True)
         raise DeskError(*parted(unwritten(path, error))) from error
+    except ValueError:  # of a part that cannot be made
+        partial.unlink(missing_ok=True)
+        raise
     sync_folder(path.parent)

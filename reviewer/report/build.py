@@ -482,6 +482,11 @@ def _score(score: TextScore) -> TextDiagnostic:
 
 
 def _failures(shown: Figures) -> tuple[Failure, ...]:
+    places: dict[int, tuple[FindingPlace, ...]] = {}
+    for t in shown.failures:  # many share theirs
+        if id(t.evidence) not in places:
+            found = tuple(FindingPlace(gate=g, code=c, seq=seq) for g, c, seq in t.evidence)
+            places[id(t.evidence)] = found
     return tuple(
         Failure(
             trace_id=t.trace_id,
@@ -492,7 +497,7 @@ def _failures(shown: Figures) -> tuple[Failure, ...]:
             infrastructure=t.infrastructure,
             extra=t.extra,
             sha256=t.sha256,
-            evidence=tuple(FindingPlace(gate=g, code=c, seq=seq) for g, c, seq in t.evidence),
+            evidence=places[id(t.evidence)],
             moved_from=UNSET if t.moved_from is None else t.moved_from,
         )
         for t in shown.failures

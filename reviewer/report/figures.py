@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from operator import attrgetter, mul
+from operator import attrgetter, lt, mul
 
 from msgspec import Struct, structs
 
@@ -207,11 +207,15 @@ def figures(evidence: Evidence) -> Figures:
 def _ordered(failures: Iterable[FailedTrace], rows: Episodes) -> tuple[FailedTrace, ...]:
     """Return the failing traces in the order of the rows, then by attempt."""
     place = {name: i for i, name in enumerate(rows.names)}
+    kept = tuple(failures)
+    slots = [(place.get(t.episode_id, len(place)), t.attempt) for t in kept]
+    if all(map(lt, slots, slots[1:])) and (not slots or slots[-1][0] < len(place)):
+        return kept  # as the store gives them
 
     def order(t: FailedTrace) -> tuple[int, str, int, str]:
         return place.get(t.episode_id, len(place)), t.episode_id, t.attempt, t.trace_id
 
-    return tuple(sorted(failures, key=order))
+    return tuple(sorted(kept, key=order))
 
 
 def _in_suite_order(evidence: Evidence) -> Episodes:

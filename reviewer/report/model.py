@@ -473,18 +473,24 @@ def report_bytes(report: Report) -> bytes:
     ASCII, so that text from a trace stays inert wherever the bytes are printed. Raises ValueError
     for a NaN or an infinity.
     """
-    # `json` indents in Python, which takes long with a hundred thousand episodes. One member at a
-    # time, so that only a part of the report is in memory twice.
     written = BytesIO()
+    written.writelines(report_parts(report))
+    return written.getvalue()
+
+
+def report_parts(report: Report) -> Iterator[bytes]:
+    """Yield the bytes of `report_bytes` part by part: of a hundred thousand episodes they are 50
+    MB."""
+    # `json` indents in Python, which takes long with that many. One member at a time, so that only
+    # a part of the report is in memory twice.
     before = "{\n"
     for name, value in zip(report.__struct_encode_fields__, astuple(report), strict=True):
         if value is not UNSET:
-            written.write(f"{before}  {_text(name)}: ".encode("ascii"))
+            yield f"{before}  {_text(name)}: ".encode("ascii")
             for part in _laid_out(value):
-                written.write(part.encode("ascii"))
+                yield part.encode("ascii")
             before = ",\n"
-    written.write(b"\n}\n")
-    return written.getvalue()
+    yield b"\n}\n"
 
 
 _PART = 1024

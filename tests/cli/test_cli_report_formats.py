@@ -1,12 +1,17 @@
 """`--export-report --format`: which files are written, and what GitHub Actions is told."""
 
+import hashlib
 import json
 import re
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from doors import V7, V8, Door
 
+from reviewer.desk.place import write_private
+from reviewer.desk.reports.api import CandidateReport
 from reviewer.desk.reports.renderings import FILES, FORMATS, USUAL
 
 
@@ -35,6 +40,29 @@ def test_an_unknown_format_is_refused_by_name_and_nothing_is_written(full: Door)
     assert code == 2
     assert "--format pdf: not one of json, md, html, junit, sarif, github" in err
     assert written == set()
+
+
+def test_a_report_alone_is_written_as_among_others_though_never_whole_in_memory(
+    full: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export(full, V7)
+    among = (full.root / "out" / "report.json").read_bytes()
+    shutil.rmtree(full.root / "out")
+    monkeypatch.setattr(CandidateReport, "raw", None)
+    code, _, err, written = export(full, V7, "--format", "json")
+    assert (code, written) == (10, {"report.json"})
+    assert (full.root / "out" / "report.json").read_bytes() == among
+    assert hashlib.sha256(among).hexdigest() in err
+
+
+def test_a_report_that_cannot_be_written_leaves_no_file(tmp_path: Path) -> None:
+    def parts() -> Iterator[bytes]:
+        yield b"{"
+        raise ValueError("Out of range float values are not JSON compliant")
+
+    with pytest.raises(ValueError, match="not JSON"):
+        write_private(tmp_path / "report.json", parts())
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
 """Clustered rates, cost per success, latency."""
 
 import math
+from array import array
+from itertools import accumulate, chain
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from reviewer.api.stats import (
     wilson_effective,
     wilson_interval,
 )
+from reviewer.stats.cost_latency import Ordered
 
 GROUPS = st.lists(st.lists(st.integers(0, 1), min_size=1, max_size=5), min_size=2, max_size=12)
 LATENCIES = st.lists(st.floats(0, 1e7), min_size=1, max_size=120)
@@ -196,3 +199,17 @@ def test_a_latency_that_is_no_duration_is_refused(bad):
 def test_misaligned_timeouts_are_refused():
     with pytest.raises(ValueError, match="values and timed_out must be equally long"):
         latency_summary([1.0, 2.0], [True])
+
+
+@given(st.lists(st.lists(st.floats(0, 1e9), max_size=300).map(sorted), max_size=9))
+def test_parts_in_order_are_merged_as_all_values_are_sorted(parts: list[list[float]]) -> None:
+    values = array("d", chain.from_iterable(parts))
+    ends = list(accumulate(map(len, parts)))
+    assert list(Ordered.merged(values, ends)) == sorted(values)
+
+
+@pytest.mark.parametrize("wrong", [-1.0, math.inf, math.nan])
+def test_parts_with_a_value_that_is_no_duration_are_refused(wrong: float) -> None:
+    values = array("d", sorted([3.0, wrong, *map(float, range(200))]))
+    with pytest.raises(ValueError, match=r"values\["):
+        Ordered.merged(values, [len(values)])

@@ -98,7 +98,7 @@ def figures(base: sqlite3.Connection) -> str:
     found = []
     for candidate in (1, 2):
         known = latencies(base, candidate)
-        pairs = sorted(pair for part in known.parts for pair in zip(*part, strict=True))
+        pairs = sorted(zip(known.episodes, known.values, strict=True))
         within = sorted(known.within(250.0).items())
         said = list(known.ordered), known.unknown, pairs, within
         files = source_files_of(base, candidate)

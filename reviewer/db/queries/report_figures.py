@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import reduce
+from itertools import pairwise
 from operator import add
 from typing import Any, NamedTuple
 
@@ -35,23 +36,25 @@ _BLOCK = 4096
 
 
 class Latencies(NamedTuple):
-    """The latencies of the counted attempts that have one: `ordered`, and in parts, each by
-    latency, next to the keys of their episodes. `unknown` counts attempts without a latency."""
+    """The latencies of the counted attempts that have one: `ordered`, and in parts up to each of
+    `ends`, each by latency, next to the keys of their `episodes`. `unknown` counts attempts without
+    a latency."""
 
     ordered: Ordered
     unknown: int
-    parts: "list[tuple[array[int], array[float]]]"
+    episodes: "array[int]"
+    values: "array[float]"
+    ends: list[int]
 
     def within(
         self, bound_ms: float, known: Mapping[int, int] | None = None
     ) -> Counter[tuple[int, int]]:
         """Return how many episodes have each number of latencies, and of those at most the bound.
         `known` has the number of latencies of each episode, where that is known."""
-        made, beyond = Counter[int](known or {}), Counter[int]()
-        for episodes, values in self.parts:
-            if known is None:
-                made.update(episodes)
-            beyond.update(episodes[bisect_right(values, bound_ms) :])
+        made = Counter[int](self.episodes if known is None else known)
+        beyond = Counter[int]()
+        for start, end in pairwise([0, *self.ends]):
+            beyond.update(self.episodes[bisect_right(self.values, bound_ms, start, end) : end])
         found = Counter((many, many) for many in made.values() if many)
         for key, above in beyond.items():
             many = made[key]
@@ -63,13 +66,15 @@ class Latencies(NamedTuple):
 def latencies(connection: sqlite3.Connection, candidate: int) -> Latencies:
     """Return the latencies of a candidate, reading rows in blocks: a million at once would take 100
     MB."""
-    values, unknown = array("d"), 0
-    parts: list[tuple[array[int], array[float]]] = []
+    episodes, values, ends = array("q"), array("d"), list[int]()
+    unknown = 0
     counted = _counted(connection, candidate)
     if not counted:
         for without, in_episodes, some in kept_latencies(connection, candidate):
             unknown += without
-            parts.append((in_episodes, some))
+            episodes += in_episodes
+            values += some
+            ends.append(len(values))
     for clause in [traces_clause(connection, candidate)] if counted else loose(connection):
         rows = connection.execute(
             f"SELECT t.latency_ms, t.episode FROM trace t WHERE {clause}"
@@ -79,12 +84,10 @@ def latencies(connection: sqlite3.Connection, candidate: int) -> Latencies:
         while block := rows.fetchmany(_BLOCK):
             known = sorted(row for row in block if row[0] is not None)
             unknown += len(block) - len(known)
-            parts.append(
-                (array("q", [key for _, key in known]), array("d", [ms for ms, _ in known]))
-            )
-    for _, some in parts:
-        values += some
-    return Latencies(Ordered(values), unknown, parts)
+            episodes.extend([key for _, key in known])
+            values.extend([ms for ms, _ in known])
+            ends.append(len(values))
+    return Latencies(Ordered.merged(values, ends), unknown, episodes, values, ends)
 
 
 class UnmeasuredCode(NamedTuple):

@@ -87,7 +87,9 @@ def compare_candidates(
     asked = [(who.candidate_id, who.baseline_id), (who.baseline_id, None)]
     now, then = reports.assessed_each(connection, suite.suite_id, asked)
     made_of = (now.made_of, then.made_of)
-    found = comparison(suite, who, now, then, registry.episode_ids(connection, key))
+    names, held = now.assessment.figures.episodes.names, registry.episode_range(connection, key)
+    keys = dict(zip(names, held, strict=True)) if len(held) == len(names) else None
+    found = comparison(suite, who, now, then, keys or registry.episode_ids(connection, key))
     return Compared(found, tuple(one for one in made_of if one is not None))
 
 

@@ -23,7 +23,7 @@ from reviewer.desk.labels.book import Book
 from reviewer.desk.labels.counted import SignedLabels
 from reviewer.desk.made_of import MadeOf
 from reviewer.desk.opened import Room
-from reviewer.desk.place import Workspace
+from reviewer.desk.place import Workspace, write_private
 from reviewer.desk.proofs import is_proved
 from reviewer.desk.reports import renderings
 from reviewer.desk.reports.baseline import promoted_of
@@ -79,6 +79,24 @@ class CandidateReport:
     def digest(self) -> str:
         """Return the sha256 of report.json, hex."""
         return hashlib.sha256(self.raw).hexdigest()
+
+    def write(self, path: Path) -> str:
+        """Write report.json without all of it in memory; return its sha256."""
+        if "raw" in vars(self):
+            write_private(path, self.raw)
+            return self.digest
+        from reviewer.report.model import report_parts
+
+        found = hashlib.sha256()
+
+        def parts() -> Iterator[bytes]:
+            for part in report_parts(self.report):
+                found.update(part)
+                yield part
+
+        write_private(path, parts())
+        vars(self)["digest"] = found.hexdigest()
+        return self.digest
 
     @property
     def exit_code(self) -> int:
@@ -181,9 +199,8 @@ class Reports:
         held = self._ready(connection, suite_id)
         with one_moment(connection):
             built = self._within(connection, held, asked, whole=True)
-            found = rendering_context(
-                connection, self._workspace, built.report, built.digest, formats
-            )
+            shown = "" if set(formats) <= {"json"} else built.digest  # which no report.json shows
+            found = rendering_context(connection, self._workspace, built.report, shown, formats)
         return PrintableReport(built, found)
 
     def assessed(
@@ -197,7 +214,8 @@ class Reports:
         those labels that can hold back a promotion, no judge, no texts. Raises as `build`."""
         held = ready_outline(self._workspace, connection, suite_id)
         with one_moment(connection):  # an import may be writing at this moment
-            return self._assessed(connection, held, candidate_id, baseline_id)
+            totals = MomentTotals(held.suite.episodes)
+            return self._assessed(connection, held, candidate_id, baseline_id, totals=totals)
 
     def assessed_each(
         self, connection: Connection, suite_id: str, asked: Sequence[tuple[str, str | None]]
@@ -206,7 +224,7 @@ class Reports:
         Results are not cached here: for a large suite each takes 100 MB."""
         held = ready_outline(self._workspace, connection, suite_id)
         with one_moment(connection):
-            totals = MomentTotals()
+            totals = MomentTotals(held.suite.episodes)
             for one in asked:
                 yield self._assessed(connection, held, *one, keep=False, totals=totals)
 

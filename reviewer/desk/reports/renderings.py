@@ -125,6 +125,9 @@ def write(shown: PrintableReport, out: Path, formats: tuple[str, ...]) -> list[t
             *ways_out(error),
             exit_code=ExitCode.USAGE,
         ) from error
+    if known_formats(formats) == ("json",):
+        path = out / FILES["json"]
+        return [(str(path), shown.built.write(path))]
     return write_files(out, renderings(shown, formats), {FILES["json"]: shown.built.digest})
 
 
