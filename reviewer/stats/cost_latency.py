@@ -183,7 +183,7 @@ class Ordered(Sequence[float]):
         in ranges: as objects, a million at once take 30 MB."""
         sample = sorted(values[::_APART])
         cuts = [sample[len(sample) * n // _RANGES] for n in range(1, _RANGES)] if sample else []
-        found, starts = array("d"), [0, *ends[:-1]]
+        found, starts = array("d"), [0, *ends][: len(ends)]
         for cut in (*cuts, math.inf):
             some = array("d")
             for n, (start, end) in enumerate(zip(starts, ends, strict=True)):
