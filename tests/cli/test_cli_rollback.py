@@ -107,15 +107,21 @@ def test_the_newer_store_put_back_goes_on(signer: Door) -> None:
 
 
 def unguarded(door: Door, *statements: str) -> None:
-    """SQL on the store, past its triggers, which are put back afterwards."""
+    """SQL on the store, past its triggers, which are put back afterwards where their table is."""
     with contextlib.closing(sqlite3.connect(door.store)) as base, base:
-        guards = base.execute("SELECT name, sql FROM sqlite_master WHERE type='trigger'").fetchall()
-        for name, _ in guards:
+        guards = base.execute(
+            "SELECT name, tbl_name, sql FROM sqlite_master WHERE type='trigger'"
+        ).fetchall()
+        for name, _, _ in guards:
             base.execute(f"DROP TRIGGER {name}")
         for statement in statements:
             base.execute(statement)
-        for _, text in guards:
-            base.execute(text)
+        tables = {
+            name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type='table'")
+        }
+        for _, table, text in guards:
+            if table in tables:
+                base.execute(text)
 
 
 CUT = "DELETE FROM journal WHERE seq > (SELECT max(seq) FROM journal) - 2"
