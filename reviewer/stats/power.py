@@ -21,6 +21,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reviewer.stats.checks import non_negative, open_unit, whole
+from reviewer.stats.paired import tango_limits
 from reviewer.stats.rates import confidence_sequence
 
 if TYPE_CHECKING:
@@ -417,4 +418,8 @@ def _tango_above(total: "Floats", squares: "Floats", n: int, at: float) -> "Trut
     with np.errstate(invalid="ignore", divide="ignore"):
         score = np.where(spread > 0, (gained - lost - n * at) / spread, np.inf)
     found: Truths = score > _Z
+    # Small gains alone make `lost` negative. The score may then rise and fall: what counts is the
+    # limit that the gate finds.
+    for row in np.flatnonzero(lost < 0.0):
+        found[row] = tango_limits(n, float(gained[row]), float(lost[row]), _Z).low > at
     return found

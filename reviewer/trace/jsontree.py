@@ -80,8 +80,9 @@ def _bytes(value: Any) -> bytes:
 
 
 def step(name: str | int) -> str:
-    """Return one step of a JSON pointer (RFC 6901)."""
-    return "/" + str(name).replace("~", "~0").replace("/", "~1")
+    """Return one step of a JSON pointer (RFC 6901), with `~2` for the sign that begins the JSON
+    within a text."""
+    return "/" + str(name).replace("~", "~0").replace("/", "~1").replace(WITHIN, "~2")
 
 
 def above(pointer: str) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reviewer.trace import jsontree
@@ -31,10 +31,15 @@ def read(raw: Buffer) -> Any:
     return below if what == "array" else dict(zip(found.names, below, strict=True))
 
 
+def name_in(part: str) -> str:
+    """The name in one step of a pointer."""
+    return part.replace("~2", "#").replace("~1", "/").replace("~0", "~")
+
+
 def at(value: Any, pointer: str) -> Any:
     """The value that an RFC 6901 pointer names, by its definition."""
     for part in pointer.split("/")[1:]:
-        part = part.replace("~1", "/").replace("~0", "~")
+        part = name_in(part)
         value = value[int(part)] if isinstance(value, list) else value[part]
     return value
 
@@ -53,6 +58,8 @@ def test_indented_is_what_python_writes(value: Any, ascii_: bool) -> None:
     assert told == json.dumps(value, indent=2, ensure_ascii=False).encode("unicode_escape")
 
 
+@example({"#": 0}, "0")
+@example({"a#": {"~2": "#"}}, "#")
 @given(VALUES, TEXT.filter(bool))
 def test_every_place_found_holds_what_was_looked_for(value: Any, wanted: str) -> None:
     raw = json.dumps(value).encode()
@@ -62,7 +69,7 @@ def test_every_place_found_holds_what_was_looked_for(value: Any, wanted: str) ->
         if within:
             found = at(json.loads(found), after)
         if hit.in_name:
-            found = hit.pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+            found = name_in(hit.pointer.rpartition("/")[2])
         told = found if isinstance(found, str) else json.dumps(found)
         size = len(wanted)
         assert told[hit.position : hit.position + size].casefold() == wanted.casefold()

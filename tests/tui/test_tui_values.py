@@ -18,6 +18,7 @@ from tui_probe import SIZES, press, same_as_golden, screen_text, settle
 from reviewer.desk.desk import Desk
 from reviewer.desk.views import EventRow
 from reviewer.trace import jsontree
+from reviewer.trace.jsontree import find
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
 from reviewer.tui.widgets.value_tree import LINES, MEMBERS, Entry, Tree
@@ -48,7 +49,7 @@ def at(value: Any, pointer: str) -> Any:
     """The value that a pointer names, by the definition of RFC 6901; `#` reads the text there."""
     for half in pointer.split("#"):
         for part in half.split("/")[1:]:
-            part = part.replace("~1", "/").replace("~0", "~")
+            part = part.replace("~2", "#").replace("~1", "/").replace("~0", "~")
             value = value[int(part)] if isinstance(value, list) else value[part]
         if half is not pointer.split("#")[-1]:
             value = json.loads(value)
@@ -57,12 +58,22 @@ def at(value: Any, pointer: str) -> Any:
 
 # the lines of a value ----------------------------------------------------------------------------
 
-NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="#"), max_size=6)
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | NAMES,
     lambda inner: st.lists(inner, max_size=5) | st.dictionaries(NAMES, inner, max_size=5),
     max_leaves=20,
 )
+
+
+def test_what_is_below_a_name_with_the_sign_of_a_text_within_is_shown() -> None:
+    value = {"a#": {"b": "a needle"}, "c": json.dumps({"x#": {"y": "a needle"}})}
+    found = list(find(json.dumps(value).encode(), "needle"))
+    assert [hit.pointer for hit in found] == ["/a~2/b", "/c#/x~2/y"]
+    for hit in found:
+        one = tree(value)
+        one.reveal(hit.pointer, hit.position)
+        assert any("a needle" in line for line in told(one)), told(one)
 
 
 @given(VALUES)

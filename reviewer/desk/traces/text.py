@@ -84,7 +84,7 @@ def _slow(event: Event, wanted: str) -> bool:
 def words_of(text: str) -> tuple[str, ...]:
     """Return the words of a query, each once: runs of letters and digits, as the index splits text.
     Quotes, operators and all other characters only separate words."""
-    return tuple(dict.fromkeys(bare(word) for word in typed(text)))
+    return tuple(dict.fromkeys(word for each in typed(text) if (word := bare(each))))
 
 
 def typed(text: str) -> list[str]:
