@@ -90,6 +90,9 @@ def test_a_candidate_that_passes_has_none(desk: Desk) -> None:
 def test_what_no_format_asks_for_is_not_read(desk: Desk) -> None:
     found = desk.reports.shown(SUITE, V7, None, ("json",)).beside
     assert (found.rows, found.excerpts, dict(found.attempts)) == ((), (), {})
+    assert found.report_sha256 == ""  # the file of a report does not show its own
+    found = desk.reports.shown(SUITE, V7, None, ("json", "sarif")).beside
+    assert (found.rows, found.excerpts, dict(found.attempts)) == ((), (), {})
     assert found.report_sha256 == desk.reports.build(SUITE, V7).digest
 
 
