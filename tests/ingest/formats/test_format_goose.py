@@ -213,3 +213,19 @@ def test_runs_that_were_printed_one_after_another_are_attempts_of_their_own(tmp_
     found = [json.loads(one.raw) for one in READER.traces(Source(made)) if isinstance(one, Foreign)]
     assert [said(one) for one in found] == [[("agent", "Both."), ("agent", "Parallel done.")]] * 2
     assert len({one["episode_id"] for one in found}) == 2
+
+
+def test_a_session_is_named_by_its_time_and_by_no_other_text(tmp_path: Path) -> None:
+    """With a `T` for each blank, a token in the text would have no edge by which it is found."""
+
+    def named_by(created: str) -> str:
+        told = json.loads(EXPORT.read_bytes())
+        told["created_at"] = created
+        path = tmp_path / "export.json"
+        path.write_text(json.dumps(told))
+        (one,) = READER.traces(Source(path))
+        assert isinstance(one, Foreign)
+        return one.identity
+
+    assert named_by("2026-07-09 09:46:46").endswith("@2026-07-09T09:46:46")
+    assert named_by("write to ghp_16C7e42F292c6912E7710c838347Ae178B4a now") == ""

@@ -31,6 +31,7 @@ from reviewer.importing.source import Source
 _CALLS = ("toolRequest", "frontendToolRequest")
 _QUIET = ("thinking", "redactedThinking", "reasoning")
 _SHOWN = ("systemNotification", "contextLengthExceeded", "summarizationRequested")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?")
 _STARTS = re.compile(r"(?:^|__)(?:delegate|subagent|dynamic_task|summon)", re.IGNORECASE)
 """Names of tools that start a sub-agent."""
 _MESSAGE = frozenset(("id", "role", "created", "content", "metadata"))
@@ -220,7 +221,9 @@ def told(
     model = text(held.get("model_name")) or story.model
     if model:
         draft.source["models"] = [model]
-    started = text(value.get("created_at")).replace(" ", "T").removesuffix("Z")
+    # A text that is no time is left out: with its blanks changed, a secret in it has no edge.
+    started = text(value.get("created_at"))
+    started = started.replace(" ", "T").removesuffix("Z") if _TIME.fullmatch(started) else ""
     # Ids count the sessions of a day: two machines use the same ones.
     draft.identity = known_as("session", f"{own}@{started}") if own and started else ""
     return draft.foreign(
