@@ -136,10 +136,12 @@ def _possible(rate: Rate) -> str:
 
 
 def _group(by: str, group: Group, k: int) -> str:
+    most = group.critical + group.critical_unknown
+    more = f" to {most}" if group.critical_unknown else ""
     return (
         f"{by} {group.label or '(none)'}: {counted(group.episodes, 'episode')}; "
-        f"hard pass {group.counted_passes} of {group.counted}; "
-        f"{group.critical} critical in {group.attempts}; "
+        f"hard pass {out_of(group.counted_passes, group.counted_unknown, group.counted)}; "
+        f"{group.critical}{more} critical in {group.attempts}; "
         f"{group.infra} infra; pass^{k} {measured(group.pass_hat, '{:.3f}')}; "
         f"mean cost {measured(group.mean_cost_usd, '${:.3g}')}"
     )

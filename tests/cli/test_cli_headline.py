@@ -51,6 +51,8 @@ def test_no_rate_of_critical_failures_is_stated_where_nobody_measured_any(door: 
     suite = door.one("SELECT DISTINCT suite_id FROM traces")
     card = door.ok("scorecard", "--suite", suite, "--candidate", "cand").out
     assert "critical 0 of 2 (not measured in up to 2), true rate not measured" in card
+    groups = door.ok("scorecard", "--suite", suite, "--candidate", "cand", "--group", "tag").out
+    assert "tag (none): 2 episodes; hard pass 2 of 2; 0 to 2 critical in 2;" in groups
     said = door.run("--export-report", door.root / "out", "--suite", suite, "--candidate", "cand")
     assert "critical 0 of 2 (not measured in up to 2), true rate not measured" in said.both
     report = json.loads((door.root / "out" / "report.json").read_text())

@@ -59,7 +59,7 @@ class _From(NamedTuple):
 
 class GroupRow(NamedTuple):
     """Sums over the episodes of one group that have the same tags or category, attempts and passes,
-    so that pass^k is the same for all of them."""
+    so that pass^k is the same for all of them. `fail` and `unknown` are aligned with `GATES`."""
 
     label: str
     measured: int
@@ -74,6 +74,7 @@ class GroupRow(NamedTuple):
     cost_nano: int
     cost_unknown: int
     fail: tuple[int, ...]
+    unknown: tuple[int, ...]
 
 
 _WORST = (("coalesce(r.critical, 0)", True), (FAILS, True), ("r.attempts IS NULL", False))
@@ -200,15 +201,20 @@ def group_rows(
         tables=f"{among.tables} JOIN gate_count g ON g.candidate = :candidate AND g.first = 0"
         f" AND g.episode = {among.key}"
     )
-    gates = f"SELECT {alike}, g.gate, sum(g.failed) FROM {{tables}} WHERE {among.clause}"
+    gates = (
+        f"SELECT {alike}, g.gate, sum(g.failed), sum(g.unknown) FROM {{tables}}"
+        f" WHERE {among.clause} GROUP BY 1, 2, 3, 4, 5, g.gate"
+    )
     failed: dict[tuple[Any, ...], list[int]] = {}
-    for *group_of, gate, count in _rows(
-        connection, f"{gates} GROUP BY 1, 2, 3, 4, 5, g.gate", by_gate, provide
-    ):
-        failed.setdefault(tuple(group_of), [0] * len(GATES))[GATES.index(gate)] = count
+    unknown: dict[tuple[Any, ...], list[int]] = {}
+    for *group_of, gate, fails, open_ in _rows(connection, gates, by_gate, provide):
+        for counts, count in ((failed, fails), (unknown, open_)):
+            counts.setdefault(tuple(group_of), [0] * len(GATES))[GATES.index(gate)] = count
     labels = _Labels(group)
     return [
-        GroupRow._make((label, *row[1:], tuple(failed.get(row[:5], _NO_GATE))))
+        GroupRow._make(
+            (label, *row[1:], *(tuple(of.get(row[:5], _NO_GATE)) for of in (failed, unknown)))
+        )
         for row in _rows(connection, sql, among, provide)
         for label in labels[row[0]]
     ]

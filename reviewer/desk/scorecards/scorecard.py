@@ -268,6 +268,14 @@ def _high(trace: TraceRow, said: int | None, codes: frozenset[str]) -> tuple[str
     return tuple(reason for reason in reasons if queue.STRATUM_OF[reason] == "high")
 
 
+def _may_be_critical(row: GroupRow) -> int:
+    """Return the most attempts that may be critical beside those that are."""
+    lacking = sum(
+        many for gate, many in zip(GATES, row.unknown, strict=True) if gate in CRITICAL_GATES
+    )
+    return min(lacking, row.all_attempts - row.critical)
+
+
 def group_of(
     label: str,
     made: Sequence[GroupRow],
@@ -294,7 +302,9 @@ def group_of(
         passes=sum(row.all_passes for row in made),
         counted=sum(row.attempts * row.episodes for row in made),
         counted_passes=sum(row.passes * row.episodes for row in made),
+        counted_unknown=sum((row.attempts - row.measured) * row.episodes for row in made),
         critical=sum(row.critical for row in made),
+        critical_unknown=sum(_may_be_critical(row) for row in made),
         infra=infra,
         failed=tuple(sum(row.fail[GATES.index(gate)] for row in made) for gate in in_force),
         pass_hat=hat,

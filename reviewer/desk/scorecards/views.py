@@ -15,8 +15,9 @@ class Group(View, frozen=True):
     """One group's head and its rows in the given order. An episode is listed under each of its
     tags; without any, under the empty label. `passes`, `critical` and `failed` (per gate, in the
     order of the scorecard's `gates`) are over all `attempts` made; rates are over the counted ones,
-    as in the report: `counted_passes` of `counted`. `pass_hat` is None unless it is known for every
-    episode, `mean_cost_usd` unless for every attempt."""
+    as in the report: `counted_passes` of `counted`, `counted_unknown` of them without a verdict.
+    At most `critical_unknown` attempts may be critical beside the `critical` ones. `pass_hat` is
+    None unless it is known for every episode, `mean_cost_usd` unless for every attempt."""
 
     label: str
     episodes: int
@@ -24,7 +25,9 @@ class Group(View, frozen=True):
     passes: int
     counted: int
     counted_passes: int
+    counted_unknown: int
     critical: int
+    critical_unknown: int
     infra: int
     failed: tuple[int, ...]
     pass_hat: float | None

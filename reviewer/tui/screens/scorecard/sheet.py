@@ -37,19 +37,25 @@ def head_name(group: Group, width: int, *, folded: bool = False) -> str:
     return f"{'+' if folded else '-'} {name}{count}"
 
 
+def _up_to(count: int, unknown: int) -> str:
+    return f"{count:,} to {count + unknown:,}" if unknown else f"{count:,}"
+
+
 def group_lines(group: Group, k: int, gates: Sequence[str]) -> list[Line]:
     """Return the drawer's lines about a group."""
     failing = [
         f"{gate} {count:,}" for gate, count in zip(gates, group.failed, strict=True) if count
     ]
+    passes = _up_to(group.counted_passes, group.counted_unknown)
+    critical = _up_to(group.critical, group.critical_unknown)
     return [
         [
             Span(f" {words.plural(group.episodes, 'episode')}, hard pass "),
-            Span(f"{group.counted_passes:,}/{group.counted:,}", "strong"),
+            Span(f"{passes}/{group.counted:,}", "strong"),
             Span(f", {group.infra:,} infra"),
         ],
         [
-            Span(f" {group.critical:,} critical", "critical" if group.critical else "dim"),
+            Span(f" {critical} critical", "critical" if group.critical else "dim"),
             Span(f"   pass^{k} "),
             Span(
                 words.decimal(group.pass_hat),
