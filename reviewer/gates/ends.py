@@ -20,7 +20,7 @@ WORLD_GAP = "world_gap"
 """The termination of an attempt whose simulated world had no answer to a call."""
 
 WORLD_BROKE = "world_broke"
-"""The termination of an attempt whose world broke after the candidate had begun."""
+"""The termination of an attempt whose world broke after the candidate had started."""
 
 USER_ERROR = "user_error"
 """The termination of an attempt that its simulated user spoiled."""

@@ -84,9 +84,9 @@ class Regression(Struct, frozen=True, kw_only=True):
 
 
 class _Met(NamedTuple):
-    """What the counts of an episode on both sides say. `then` is None where the baseline lacks the
-    episode; `best` are its counts at best, where its verdicts are missing. `dead` is the number of
-    attempts on the side with fewer, if the baseline passed all and the candidate passes none."""
+    """The comparison of one episode's counts on both sides. `then` is None where the baseline lacks
+    the episode; `best` are its counts at best, where its verdicts are missing. `dead` is the number
+    of attempts on the side with fewer, if the baseline passed all and the candidate passes none."""
 
     now: EpisodeCounts
     then: EpisodeCounts | None

@@ -174,9 +174,9 @@ def _gate_passes(attempts: int, fail: Iterable[int], unknown: Iterable[int]) -> 
 
 
 class MomentTotals:
-    """What several answers about a suite need, read once at one moment of the store: the names of
-    episodes, failing traces, and the totals of the last baseline, which a comparison needs after
-    the candidate's."""
+    """Values that several answers about a suite share, each read once, at one moment of the store:
+    the names of episodes, failing traces, and the totals of the last baseline, which a comparison
+    needs after the candidate's."""
 
     def __init__(self, outline: Sequence[Episode] = ()) -> None:
         """`outline` are the episodes of the suite in the store, where they were read from it."""

@@ -122,7 +122,7 @@ class _Events:
         self._asked: set[str] = set()
         """Those of them that are not answered."""
         self._cut = False
-        """Whether a streamed answer was never finished."""
+        """Whether a streamed answer is unfinished at the end."""
 
     def write(self) -> None:
         streamed: set[tuple[str, str]] = set()
@@ -240,7 +240,7 @@ class _Events:
 
 
 _LAST = ("skip_summarization", "escalate", "end_of_agent")
-"""What an event does after which no agent has to speak."""
+"""Actions of an event that end a turn without an answer of the agent."""
 _READ = frozenset(
     (
         *("id", "author", "content", "timestamp", "invocationId", "invocation_id", "partial"),

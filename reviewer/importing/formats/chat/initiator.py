@@ -1,8 +1,8 @@
-"""Histories of AutoGen before 0.4 and of AG2 before 1.0, as the agent has them that began the chat.
+"""Histories of AutoGen before 0.4 and of AG2 before 1.0, from the agent that starts the chat.
 
-There each word of the initiator has the role `assistant`, and the words of whoever answered have
-the role `user`: the task is the assistant's, and the last answer the user's. Calls and results have
-the roles that a model's API wants.
+In such a history the messages of the initiator have the role `assistant` and those of the agent
+that answers have the role `user`: the task has the role `assistant`, the last answer `user`. Calls
+and results have the roles that a model's API requires.
 """
 
 import re

@@ -61,7 +61,7 @@ _HEADED = 400
 """Characters at the start of an output that may state its exit code."""
 _TOTAL = "total_tokens"
 _UNKNOWN = "unsupported call: "
-"""What Codex returns for a tool that does not exist."""
+"""The start of the result that Codex gives a call of a tool that does not exist."""
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ENDED = ("task_complete", "turn_complete")
 _STARTED = ("task_started", "turn_started")
