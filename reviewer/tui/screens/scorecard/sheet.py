@@ -48,6 +48,7 @@ def group_lines(group: Group, k: int, gates: Sequence[str]) -> list[Line]:
     ]
     passes = _up_to(group.counted_passes, group.counted_unknown)
     critical = _up_to(group.critical, group.critical_unknown)
+    none = "none of what is measured" if group.critical_unknown else "none"
     return [
         [
             Span(f" {words.plural(group.episodes, 'episode')}, hard pass "),
@@ -63,7 +64,7 @@ def group_lines(group: Group, k: int, gates: Sequence[str]) -> list[Line]:
             ),
             Span(f", mean cost {words.money(group.mean_cost_usd)}"),
         ],
-        [Span(f" fail: {', '.join(failing) or 'none'}")],
+        [Span(f" fail: {', '.join(failing) or none}")],
     ]
 
 
