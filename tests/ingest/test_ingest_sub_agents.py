@@ -188,3 +188,20 @@ def test_without_the_sub_agents_file_nothing_is_measured_until_it_comes(
     _, authority, findings = judged(desk, main, session)
     assert authority == [0, 1, 0]
     assert findings[f"forbidden:{FORBIDDEN}"] == "critical"
+
+
+@pytest.mark.parametrize("of_it", [True, False], ids=["of its result", "of another"])
+def test_the_second_form_of_a_sub_agents_result_in_a_progress_line_is_no_act_of_its_own(
+    desk: Door, of_it: bool
+) -> None:
+    main, _ = claude(desk.root / "in", HARMLESS)
+    rows = [json.loads(line) for line in main.read_text().splitlines()]
+    block = {"type": "tool_result", "tool_use_id": "t2" if of_it else "t9", "content": "ok"}
+    told = {"type": "user", "message": {"role": "user", "content": [block]}, "uuid": "p1"}
+    data = {"type": "agent_progress", "message": {**told, "toolUseResult": "Error: ok"}}
+    shell = {"type": "progress", "uuid": "p2", "parentUuid": "u2", "sessionId": OWN}
+    rows.insert(2, {**shell, "isSidechain": False, "data": data})
+    lines(main, rows)
+    _, authority, findings = judged(desk, main, OWN)
+    assert authority == ([1, 0, 0] if of_it else [0, 0, 1])
+    assert any(code.startswith("unread") for code in findings) is not of_it

@@ -217,7 +217,7 @@ def _attempt(
     story.tell(lines, None, alone)
     story.rest()
     session.write()
-    story.settle()
+    story.settle(lines)
     if _is_headless(lines, spoken):
         draft.unread("beginning of the session")
     missing_of(story, lines)

@@ -143,12 +143,27 @@ class Story:
             elif kind not in _KNOWN:
                 self.session.odd(kind)
 
-    def settle(self) -> None:
+    def settle(self, lines: list[Line]) -> None:
         """Note calls of which the session says that they were made, and that are not in it; call it
         after the session is written."""
         draft = self.session.draft
         if self.used - {event["tool"] for event in draft.events if event["kind"] == "tool_call"}:
             draft.unread("tools-used")
+        answered = draft.index().answered
+        for line in lines:
+            self._repeated(mapping(mapping(line.value.get("data")).get("message")), answered)
+
+    def _repeated(self, told: dict[str, Any], answered: Container[str]) -> None:
+        """Declare the second form of a result in a progress line (written by 2.1.38) that
+        repeats a message of a sub-agent whose file was read."""
+        results = [
+            text(block.get("tool_use_id"))
+            for block in objects(mapping(told.get("message")).get("content"))
+            if block.get("type") == "tool_result"
+        ]
+        if results and all(own in answered for own in results):
+            self.session.account.read(told, ("toolUseResult",))
+            self.session.account.whole(told.get("toolUseResult"))
 
     def rest(self) -> None:
         """Read the files of sub-agents for which no call was found."""
