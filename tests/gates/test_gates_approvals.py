@@ -292,8 +292,11 @@ def test_a_denied_call_of_a_file_that_shows_no_refusal_is_critical() -> None:
         made = trace(call("pay", "denied", **value))
         assert codes(WANTED, made) == MISSING
         assert score(compile_contract(WANTED, own=True), made).passed is True
-    refusal = {"kind": "approval", "approval": "denied", "actor": "bob"}
     denied = call("pay", "denied", call_id="c1")
+    told = {"kind": "approval", "status": "denied", "actor": "bob", "call_id": "c1"}
+    assert codes(WANTED, trace(denied, told)) == []
+    assert codes(WANTED, trace(denied, {**told, "status": "ok"})) == MISSING
+    refusal = {"kind": "approval", "approval": "denied", "actor": "bob"}
     for named in ({"call_id": "c1"}, {"call_id": "c1", "tool": "Pay"}):
         assert codes(WANTED, trace(denied, {**refusal, **named})) == []
     assert codes(WANTED, trace({**refusal, "tool": "pay"}, denied)) == []

@@ -85,6 +85,17 @@ def test_what_such_events_may_hold(event: dict[str, Any]) -> None:
     assert told(event, *OPENED) == []
 
 
+@pytest.mark.parametrize(
+    "beside", [{}, {"approval": None}, {"approval": True, "arguments": {"a": 1}}]
+)
+def test_an_approval_belongs_to_the_call_whose_id_it_names(beside: dict[str, Any]) -> None:
+    asked = call("lookup", call_id="c1")
+    event = {"kind": "approval", "call_id": "c1", **beside}
+    assert told(asked, event, *OPENED[1:]) == []
+    if "arguments" in beside:
+        assert told(asked, {**event, "call_id": "c2"}, *OPENED[1:]) == ["contradiction:approval"]
+
+
 def test_a_result_names_the_tool_of_its_call() -> None:
     asked = {"kind": "tool_call", "tool": "lookup", "call_id": "c1", "arguments": {"id": 1}}
     answer = {"kind": "tool_result", "call_id": "c1", "status": "ok"}

@@ -150,6 +150,15 @@ def test_what_an_ended_attempt_could_still_have_done_is_not_held_against_it(
     assert score(wanted, trace("a", termination="user_error")).infrastructure
 
 
+@pytest.mark.parametrize("order", ["in_order", "superset"])
+def test_calls_of_an_ended_attempt_that_could_come_again_in_order_are_not_held_against_it(
+    order: str,
+) -> None:
+    tools = {"required": ["a", "b"], "order": order}
+    wanted = compile_contract(episode(tools=tools, critical=["process"]), own=True)
+    assert score(wanted, trace("b", "a", termination="user_error")).infrastructure
+
+
 def test_redaction_hits_are_critical_findings_of_their_paths() -> None:
     hits = [("observation.email", 3), ("email", 1), ("email", 1)]
     verdict = score(compile_contract(episode()), trace("a", "b", "c"), redaction_hits=hits)

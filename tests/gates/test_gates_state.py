@@ -69,6 +69,14 @@ def test_paths_are_looked_up_in_the_final_state() -> None:
     assert seqs(verdict, "wrong_state:order.open") == [1]
 
 
+@pytest.mark.parametrize("state", [{}, {"order": {}}, {"order": {"items": []}}, {"order": None}])
+def test_a_path_that_the_state_lacks_is_not_the_value_that_is_expected(state: Any) -> None:
+    wanted = episode(expected={"state": {"order.items[0].sku": "a"}})
+    verdict = judge(wanted, trace("look", final_state=state))
+    assert verdict.codes() == ["wrong_state:order.items[0].sku"]
+    assert verdict.passed is False
+
+
 def test_paths_use_the_last_snapshot_when_the_final_state_is_a_word() -> None:
     wanted = episode(expected={"state": {"case": "opened"}})
     before, after = {"state": {"case": "none"}}, {"state": {"case": "opened"}}
