@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import hmac
 import json
+import math
 import os
 import re
 import shlex
@@ -24,12 +25,16 @@ from typing import Any, NoReturn
 LONGEST_MESSAGE = 8 * 1024**2
 MOST_OUTPUT = 4 * 1024**2
 MOST_CONNECTIONS = 1000
+MOST_DEPTH = 60
+"""Levels of a call's arguments; a line to reviewer has two around them."""
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
 _TAIL = 2000
 _DRAIN_S = 5.0
 _DUMPABLE = 4
 _NAME = re.compile(rb"[0-9a-f]{16}\n")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_EXACT = 2**53 - 1
 _PLACEHOLDER = re.compile(r"\{(request|mcp_config|mcp_command|mcp_url)\}")
 _UNKNOWN_METHOD, _BAD_PARAMS = -32601, -32602
 
@@ -63,7 +68,10 @@ class Channel:
         with self._lock:
             self._made += 1
             call_id = f"call_{self._made}"
-            self._tell({"type": "call", "call_id": call_id, "tool": tool, "arguments": arguments})
+            told: dict[str, Any] = {"arguments": arguments}
+            if problem := unwritable(arguments):
+                told = {"arguments": {}, "problem": problem}
+            self._tell({"type": "call", "call_id": call_id, "tool": tool, **told})
             observation: dict[str, Any] = self.read()["observations"][0]
         return observation
 
@@ -157,6 +165,14 @@ def _error(code: int, message: str) -> dict[str, Any]:
     return {"error": {"code": code, "message": message}}
 
 
+def _worded(error: Exception) -> str:
+    """Return the text of a fault. An error that is none ends the attempt as well, since the message
+    on which it came may have been a call."""
+    if isinstance(error, Fault):
+        return str(error)
+    return f"a message of its agent cannot be handled ({type(error).__name__})"
+
+
 def parsed(data: bytes, where: str) -> Any:
     """Return the value of a message. Raise Fault for one that is not JSON, or is ambiguous."""
 
@@ -174,6 +190,29 @@ def parsed(data: bytes, where: str) -> Any:
     except (ValueError, RecursionError) as error:
         why = "nested too deep" if isinstance(error, RecursionError) else str(error)[:200]
         raise Fault(f"{where}: is not JSON: {why}") from None
+
+
+def unwritable(arguments: Any) -> str:
+    """Return why reviewer could not read these arguments; "" when it can. Their call was attempted,
+    whatever they are."""
+    level = [arguments]
+    for _ in range(MOST_DEPTH):
+        below: list[Any] = []
+        for value in level:
+            if isinstance(value, dict):
+                below += [*value, *value.values()]
+            elif isinstance(value, list):
+                below += value
+            elif isinstance(value, str) and _SURROGATE.search(value):
+                return "half of a surrogate pair is not text"
+            elif isinstance(value, float) and not math.isfinite(value):
+                return "a number is not finite"
+            elif isinstance(value, int) and abs(value) > _EXACT:
+                return f"an integer is beyond {_EXACT} (2^53-1)"
+        if not below:
+            return ""
+        level = below
+    return f"nested more than {MOST_DEPTH} deep"
 
 
 def close_to_others() -> None:
@@ -259,10 +298,10 @@ class Attempt:
         def guarded() -> None:
             try:
                 act(*arguments)
-            except Fault as fault:
-                self.fault(str(fault))
             except OSError:
                 return
+            except Exception as error:
+                self.fault(_worded(error))
 
         thread = threading.Thread(target=guarded, daemon=True)
         if sends:
@@ -355,12 +394,12 @@ class Attempt:
                     if not 0 <= size <= LONGEST_MESSAGE:
                         raise Fault(too_long(where))
                     told = attempt._served.answer(self.rfile.read(size), where)
-                except Fault as fault:
-                    attempt.fault(str(fault))
-                if told is None:
-                    self._reply(202)
-                else:
-                    self._reply(200, json.dumps(told).encode())
+                    answer = b"" if told is None else json.dumps(told).encode()
+                except OSError:
+                    raise
+                except Exception as error:
+                    attempt.fault(_worded(error))
+                self._reply(202 if told is None else 200, answer)
 
             def _problem(self) -> tuple[int, bytes] | None:
                 host, origin = self.headers.get("Host", ""), self.headers.get("Origin")

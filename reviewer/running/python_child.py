@@ -59,14 +59,20 @@ class Call:
         return self.many([(tool, {**(arguments or {}), **named})])[0]
 
     def many(self, calls: Any, /) -> list[dict[str, Any]]:
-        """Make several calls at once, each `(tool, arguments)`; return the answers in their
-        order."""
+        """Make several calls at once, each `(tool, arguments)`; return the answers in their order.
+        Raise TypeError, ValueError or RecursionError for arguments that JSON cannot represent, once
+        the calls are recorded: they were attempted."""
         with self._lock:
-            made = []
+            made, faulty = [], None
             for tool, arguments in calls:
                 self._made += 1
-                call_id = f"call_{self._made}"
-                made.append({"call_id": call_id, "tool": tool, "arguments": arguments})
+                told = {"call_id": f"call_{self._made}", "tool": tool, "arguments": arguments}
+                try:
+                    json.dumps(arguments, allow_nan=False)
+                except (TypeError, ValueError, RecursionError) as error:
+                    faulty = faulty or error
+                    told = {**told, "arguments": {}, "problem": _worded(error)}
+                made.append(told)
             if not made:
                 return []
             line: dict[str, Any] = {"type": "calls", "calls": made, "usage": self.taken()}
@@ -74,6 +80,8 @@ class Call:
                 line = {"type": "call", **made[0], "usage": line["usage"]}
             self._channel.tell(line)
             answers = self._channel.read()["observations"]
+        if faulty is not None:
+            raise faulty
         return [{"status": a["status"], "content": a["content"]} for a in answers]
 
     def say(self, message: str, /) -> str | None:

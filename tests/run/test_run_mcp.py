@@ -402,7 +402,6 @@ async def test_http_wants_the_network_of_the_manifest_and_of_the_run(suite: Path
         ("Desk().ask('tools/call', 7)", "$.params: must be an object"),
         ("Desk().ask('tools/call', {})", "call 1 over MCP: $.tool: must be the name of a tool"),
         ("Desk().call('x' * 9999)", "call 1 over MCP: $.tool: a name may have at most"),
-        ("Desk().call('look', at=2**70)", "call 1 over MCP: $.arguments.at"),
         (
             "open(os.path.dirname(sys.argv[1]) + '/door', 'w').write('x' * 17); time.sleep(60)",
             "wrote to the relay's socket",
@@ -464,6 +463,40 @@ async def test_arguments_that_are_no_object_are_an_error_of_the_call(suite: Path
     program = "Desk().ask('tools/call', {'name': 'look', 'arguments': [1]})"
     (call,) = (await first(agent(suite, program))).calls
     assert call == Call("call_1", "look", {}, "must be an object, not a list")
+
+
+UNREADABLE = [
+    ("[" * 900 + "]" * 900, "nested more than 60 deep"),
+    ("[" * 64 + "]" * 64, "nested more than 60 deep"),
+    ("1e999", "a number is not finite"),
+    ("9" * 30, "an integer is beyond 9007199254740991 (2^53-1)"),
+    (r'"\ud800"', "half of a surrogate pair is not text"),
+    (r'{"\ud800": 1}', "half of a surrogate pair is not text"),
+]
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+async def test_a_call_with_arguments_that_cannot_be_read_was_attempted(
+    transport: str, suite: Path
+) -> None:
+    """Else an agent could try what is forbidden, go on, and pass."""
+    calls = [
+        f'{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"look","arguments":'
+        f'{{"at":{written}}}}}}}\n'.encode()
+        for written, _ in UNREADABLE
+    ]
+    if transport == "http":
+        program = textwrap.dedent(POST) + f"\nfor call in {calls}:\n    post(call)\nprint('done')\n"
+        work = agent(suite, program, **HTTP)
+    else:
+        program = f"desk = Desk()\nfor call in {calls}:\n    desk.send(call)\n    desk.hear()\n"
+        work = agent(suite, program + "print('done')\n")
+    async with closing(McpCandidate(work)) as guest:
+        turn = await guest.begin(BRIEF)
+        for number, (_, problem) in enumerate(UNREADABLE, 1):
+            assert turn.calls == (Call(f"call_{number}", "look", {}, problem),)
+            turn = await guest.proceed(answers(turn, {"error": "denied"}, status="denied"))
+    assert turn.message == "done"
 
 
 # what it prints -----------------------------------------------------------------------------------

@@ -157,6 +157,33 @@ async def test_one_that_breaks_fails_with_its_reason(text: str, told: str, suite
     assert told in caught.value.text
 
 
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("float('nan')", "ValueError: Out of range float values are not JSON compliant"),
+        ("{1, 2}", "TypeError: Object of type set is not JSON serializable"),
+        ("deep", "RecursionError: "),
+    ],
+)
+async def test_a_call_that_json_cannot_represent_was_attempted(
+    value: str, problem: str, suite: Path
+) -> None:
+    """Else a candidate that catches the error could try what is forbidden, and pass."""
+    text = f"""
+deep = []
+for _ in range(5000): deep = [deep]
+def run(r, t, call):
+    try:
+        call.many([('look', {{}}), ('look', {{'at': {value}}})])
+    except (TypeError, ValueError, RecursionError):
+        return 'nothing was done'
+"""
+    first, last = await turns(guest(suite, text), status="denied")
+    assert first.calls[0] == Call("call_1", "look", {})
+    assert first.calls[1].problem.startswith(problem)
+    assert last.message == "nothing was done"
+
+
 async def test_calls_that_fail_are_told_and_not_raised(suite: Path) -> None:
     text = "def run(r, t, call): return call('look')['status']"
     assert (await turns(guest(suite, text), status="denied"))[-1].message == "denied"

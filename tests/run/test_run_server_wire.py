@@ -84,9 +84,20 @@ def test_a_list_of_tools_is_one_or_is_refused_with_its_place(pages: list[Any]) -
     async def ask(method: str, params: dict[str, Any]) -> dict[str, Any]:
         return dict(next(waiting, {"tools": []}))
 
-    found = tried(lambda: asyncio.run(listed(ask)))
+    found = tried(lambda: asyncio.run(listed(ask, 60)))
     if found is not None:
         assert all(tool.parameters["type"] == "object" for tool in found.values())
+
+
+def test_pages_without_end_take_no_longer_than_the_limit() -> None:
+    pages = iter(range(100))
+
+    async def ask(method: str, params: dict[str, Any]) -> dict[str, Any]:
+        return {"tools": [], "nextCursor": str(next(pages))}
+
+    with pytest.raises(Broken, match=r"tools/list: its pages take more than 0 s; raise the limit"):
+        asyncio.run(listed(ask, 0))
+    assert next(pages) == 1
 
 
 kinds = st.sampled_from(["object", "array", "string", "integer", "number", "boolean", "null"])

@@ -14,7 +14,7 @@ from typing import Any
 from reviewer.running.candidates.manifest import UsageNames, manifest_file, usage_of
 from reviewer.running.candidates.program import (
     ChildCandidate,
-    Lines,
+    HarnessLines,
     argv_of,
     check_common,
     order_for,
@@ -135,7 +135,7 @@ def wire_names(tools: Iterable[str], file: str) -> dict[str, str]:
     return found
 
 
-class WireLines(Lines):
+class WireLines(HarnessLines):
     """Reads the lines of `mcp_child`. The final one contains the agent's output, which is read as
     `output` of the manifest says. `names` are those of `wire_names`."""
 

@@ -38,11 +38,12 @@ from reviewer.suite.folder import CANDIDATES
 from reviewer.suite.strict_json import loads, type_name
 
 _LONGEST_ID = 200
+_LONGEST_PROBLEM = 200
 _MOST_TOKENS = 10**12
 _BESIDE = frozenset({"type", "message", "usage"})
-_OF_A_CALL = ("call_id", "tool", "arguments")
+_OF_A_CALL = frozenset({"call_id", "tool", "arguments"})
 _MEMBERS = {
-    "call": _BESIDE.union(_OF_A_CALL),
+    "call": _BESIDE,
     "calls": _BESIDE | {"calls"},
     "say": _BESIDE,
     "final": _BESIDE | {"total"},
@@ -54,6 +55,7 @@ class Lines:
     names the line and the member; nothing else is raised."""
 
     PLACE = "line {} of its output"
+    OF_A_CALL = _OF_A_CALL
 
     def __init__(self) -> None:
         self._number = 0
@@ -73,7 +75,8 @@ class Lines:
                 f"not `{shown(kind)}`" if isinstance(kind, str) else f"not {_named(said, 'type')}"
             )
             self._refuse("$.type", f"must be `call`, `calls`, `say` or `final`, {told}")
-        self._known(said, _MEMBERS[kind], "$")
+        known = _MEMBERS[kind]
+        self._known(said, known | self.OF_A_CALL if kind == "call" else known, "$")
         calls, message = self._calls(said, kind), self._message(said, kind)
         usage = self._usage(said, "usage")
         for name, count in (usage._asdict() if usage is not None else {}).items():
@@ -92,7 +95,7 @@ class Lines:
         for position, item in enumerate(calls):
             where = f"$.calls[{position}]"
             call = self._object(item, where)
-            self._known(call, frozenset(_OF_A_CALL), where)
+            self._known(call, self.OF_A_CALL, where)
             found.append(self._call(call, where))
         return tuple(found)
 
@@ -109,7 +112,9 @@ class Lines:
             self._refuse(f"{where}.tool", f"must be the name of a tool, not {_named(said, 'tool')}")
         if (reason := name_problem(tool)) is not None:
             self._refuse(f"{where}.tool", reason)
-        arguments = said.get("arguments", {})
+        arguments, problem = said.get("arguments", {}), said.get("problem")
+        if problem is not None:
+            return Call(call_id, tool, {}, shown(str(problem), _LONGEST_PROBLEM))
         if not isinstance(arguments, dict):
             return Call(call_id, tool, {}, f"must be an object, not {type_name(arguments)}")
         return Call(call_id, tool, arguments)
@@ -160,6 +165,13 @@ class Lines:
 
     def _refuse(self, where: str, reason: str) -> NoReturn:
         raise CandidateFault(f"{self.PLACE.format(self._number)}: {where}: {reason}")
+
+
+class HarnessLines(Lines):
+    """Reads the lines of a harness of ours. A call also has a `problem` where its arguments cannot
+    be written as JSON: it was attempted all the same, and is denied and recorded as any other."""
+
+    OF_A_CALL = _OF_A_CALL | {"problem"}
 
 
 def start_line(brief: Brief) -> dict[str, Any]:
@@ -385,7 +397,7 @@ class PythonCandidate(ChildCandidate):
         )
         home = home_of(task.candidate)
         opened = (place, HARNESS) if home is None else (place, HARNESS, home)
-        super().__init__(task, order_for(task, argv, opened))
+        super().__init__(task, order_for(task, argv, opened), HarnessLines())
 
 
 def check_python(candidate: Candidate, folder: Path) -> None:

@@ -1,10 +1,11 @@
 """The tools that a server lists, checked against the protocol and the frozen toolset."""
 
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from reviewer.running.model import ToolSpec
-from reviewer.running.server.rpc import Broken
+from reviewer.running.server.rpc import RAISE_LIMIT, Broken
 from reviewer.suite.errors import json_path, name_problem, shown
 from reviewer.suite.json_values import Path, same
 from reviewer.suite.strict_json import type_name
@@ -30,9 +31,10 @@ Listing = Mapping[str, Listed]
 Ask = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
-async def listed(ask: Ask) -> Listing:
-    """Return name → tool that a server lists, over all pages. Raises Broken, and any exception of
-    `ask`."""
+async def listed(ask: Ask, seconds: float) -> Listing:
+    """Return name → tool that a server lists, over all pages; a further one is not requested after
+    `seconds`. Raises Broken, and any exception of `ask`."""
+    until = time.monotonic() + seconds
     found: dict[str, Listed] = {}
     cursors: set[str] = set()
     params: dict[str, Any] = {}
@@ -53,6 +55,8 @@ async def listed(ask: Ask) -> Listing:
             return found
         if not isinstance(cursor, str) or cursor in cursors:
             _refuse("$.result.nextCursor", "must be a text that was not given before")
+        if time.monotonic() > until:
+            raise Broken(f"{_METHOD}: its pages take more than {seconds:g} s; {RAISE_LIMIT}")
         cursors.add(cursor)
         params = {"cursor": cursor}
     raise Broken(f"{_METHOD}: has more than {MOST_PAGES} pages")

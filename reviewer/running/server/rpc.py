@@ -20,6 +20,8 @@ VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", VERSION)
 MOST_BETWEEN = 10_000
 """Most notifications and requests that a server may send before it answers."""
 
+RAISE_LIMIT = "raise the limit in toolset.json if it needs longer"
+
 _NO_METHOD = -32601
 _QUOTED = 60
 _LONGEST_ID = 200
@@ -78,8 +80,7 @@ class Client:
             async with asyncio.timeout(seconds):
                 return await self._answer(number, place)
         except TimeoutError:
-            way_out = "raise the limit in toolset.json if it needs longer"
-            raise Broken(f"{place}: no answer within {seconds:g} s; {way_out}") from None
+            raise Broken(f"{place}: no answer within {seconds:g} s; {RAISE_LIMIT}") from None
         except (ChildExit, OutputFlood) as error:
             raise Ended(f"{place}: it {error}") from None
 

@@ -122,7 +122,7 @@ class ServerWorld:
         """Return the state at the end, None where none is measured. The server must be as it was
         when the attempt began."""
         with self._held():
-            check_same(self._listing, await listed(self._asked))
+            check_same(self._listing, await listed(self._asked, self._seconds))
         return final_state_of(self._state, self._final) if self._source else None
 
     async def close(self) -> None:
@@ -135,7 +135,7 @@ class ServerWorld:
         with self._held():
             await self._child.ask({"argv": argv, "files": copied, "state": wanted}, self._seconds)
             await self._initialize()
-            self._listing = await listed(self._asked)
+            self._listing = await listed(self._asked, self._seconds)
             check_offered(self._listing, self._specs)
             if self._source:
                 await self._read_first(wanted)
