@@ -7,20 +7,26 @@ The answers are used until the store's version is first read, a moment later; th
 everything again, so nothing written meanwhile is missed.
 """
 
+import gc
 import os
 import pickle
 import signal
-import sys
 from collections.abc import Callable
 from contextlib import suppress
-from threading import Condition, Thread, active_count
+from functools import partial
+from threading import Condition, Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from reviewer.forks import fork
 
 if TYPE_CHECKING:
     from reviewer.desk.desk import Desk
+    from reviewer.desk.place import Workspace
 
 MISSING: Any = object()
 """No answer: ask the desk itself."""
+NICE = 5
+"""Lower priority than the process that draws, for what the first rows do not wait for."""
 
 
 class Said(NamedTuple):
@@ -61,7 +67,7 @@ class HeadStart:
         """Kill the process, whatever it is doing."""
         with self._heard:
             if self._pid:
-                os.kill(self._pid, signal.SIGKILL)  # safe: the process only reads
+                os.kill(self._pid, signal.SIGKILL)  # safe: it writes nothing but a cache
 
     def _hear(self, pipe: int) -> None:
         with os.fdopen(pipe, "rb") as words, suppress(EOFError, pickle.UnpicklingError, OSError):
@@ -82,45 +88,35 @@ class HeadStart:
             os.waitpid(pid, 0)
 
 
-def begin(make: "Callable[[], Desk]") -> HeadStart | None:
-    """Start asking a desk in a second process. Return None where a process cannot safely be forked:
-    the libraries of other systems do not tolerate it, and a thread may hold a lock."""
-    if not sys.platform.startswith("linux") or active_count() > 1:
-        return None
-    reading, writing = os.pipe()
-    try:
-        pid = os.fork()
-    except OSError:
-        os.close(reading)
-        os.close(writing)
-        return None
-    if pid:
-        os.close(writing)
-        return HeadStart(pid, reading)
-    try:
-        os.close(reading)
-        _ask(make, writing)
-    finally:  # also when a question was refused: the screen asks again, and says why
-        os._exit(0)
+def begin(make: "Callable[[], Desk]", workspace: "Workspace") -> HeadStart | None:
+    """Start asking a desk of this workspace in a second process. Return None where a process cannot
+    safely be forked. A question that is refused ends the process: the screen asks again, and says
+    why."""
+    forked = fork(partial(_ask, make, workspace))
+    return None if forked is None else HeadStart(*forked)
 
 
-def _ask(make: "Callable[[], Desk]", writing: int) -> None:
-    """Ask the desk in the fork, with its standard streams closed to the terminal."""
+def _ask(make: "Callable[[], Desk]", workspace: "Workspace", writing: int) -> None:
+    """Ask the desk in the fork, which computes everything itself, and ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for standard in range(3):
-        os.dup2(nowhere, standard)
+    gc.disable()
+    from reviewer.desk import early_stats
+
+    early_stats.begin(workspace, nice=NICE)
     from reviewer.desk.scorecards.views import PAGE
     from reviewer.tui.screens.scorecard.reading import Arrangement, Question, read, read_early
 
     with os.fdopen(writing, "wb", buffering=0) as pipe:
-        desk = cast("Desk", _Telling(make(), lambda said: pipe.write(pickle.dumps(said))))
+        asked = make()
+        asked.scorecards.apart = False
+        desk = cast("Desk", _Telling(asked, lambda said: pipe.write(pickle.dumps(said))))
         question = Question("", "", Arrangement())
         desk.scorecards.saved_views()
         early = read_early(desk, question)
         if early is not None:
             desk.scorecards.rows(early.suite_id, early.candidate_id, early.rows.keys[:PAGE])
             question = question._replace(suite_id=early.suite_id, candidate_id=early.candidate_id)
+        os.nice(NICE)
         found = read(desk, question).card
         if found is not None and found.reasons and found.reasons[0].evidence:
             first = found.reasons[0].evidence[0]

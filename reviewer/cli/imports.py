@@ -128,16 +128,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _import(arguments: argparse.Namespace) -> int:
     from reviewer.cli.opening import workspace_of
-    from reviewer.desk.imports.importing import (
-        ImportMap,
-        ImportOptions,
-        import_map,
-    )
-    from reviewer.desk.imports.indexing import index_behind
-    from reviewer.desk.imports.sessions import files, wanted
+    from reviewer.desk import early_stats
 
     meant: list[SessionView] = []
     if arguments.tool:
+        from reviewer.desk.imports.sessions import files
+
         found = _chosen(arguments)
         if found is None:
             return ExitCode.DONE
@@ -155,6 +151,16 @@ def _import(arguments: argparse.Namespace) -> int:
             exit_code=ExitCode.USAGE,
         )
     workspace = workspace_of(arguments)
+    if "-" not in arguments.paths and not arguments.watch:  # these wait before they import
+        early_stats.begin(workspace, arguments.suite)
+    from reviewer.desk.imports.importing import (
+        ImportMap,
+        ImportOptions,
+        import_map,
+    )
+    from reviewer.desk.imports.indexing import index_behind
+    from reviewer.desk.imports.sessions import wanted
+
     names = import_map(Path(arguments.episode_map)) if arguments.episode_map else ImportMap()
     if arguments.episode_map and not arguments.suite:
         raise DeskError(

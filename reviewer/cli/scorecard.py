@@ -3,9 +3,10 @@
 import argparse
 from collections.abc import Iterator
 
-from reviewer.cli.opening import desk_on, release_of
+from reviewer.cli.opening import desk_on, release_of, workspace_of
 from reviewer.cli.parser import release_options
 from reviewer.cli.say import counted, fact, mark, measured, measured_s, out_json
+from reviewer.desk import early_stats
 from reviewer.desk.desk import Desk
 from reviewer.desk.outcome_views import OutcomeCell
 from reviewer.desk.scorecards.filters import check
@@ -42,10 +43,12 @@ ARGUMENTS = {
 
 
 def run(arguments: argparse.Namespace) -> int:
+    early_stats.begin(workspace_of(arguments), arguments.suite)
     desk = desk_on(arguments, arguments.suite)
+    desk.scorecards.apart = False  # this process gives one answer
     suite, candidate = release_of(arguments, desk)
     check(arguments.filter)
-    card = desk.scorecards.card(suite, candidate, apart=False)
+    card = desk.scorecards.card(suite, candidate)
     if arguments.json:
         import msgspec
 

@@ -2,8 +2,9 @@
 
 import argparse
 
-from reviewer.cli.opening import desk_on, only_suite
+from reviewer.cli.opening import desk_on, only_suite, workspace_of
 from reviewer.cli.say import counted, fact, measured, note, out_json
+from reviewer.desk import early_stats
 from reviewer.desk.trends.views import Target, TrendFigure, TrendPoint, Trends, Unit
 from reviewer.exit_codes import ExitCode
 
@@ -33,6 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         found = archived_trends(arguments.archive, arguments.suite)
     else:
+        early_stats.begin(workspace_of(arguments), arguments.suite)
         desk = desk_on(arguments, arguments.suite)
         found = desk.trends.figures(arguments.suite or only_suite(desk))
     if arguments.json:

@@ -40,7 +40,7 @@ class LaterDesk:
         self._desk: Desk | None = None
         self._loading = Lock()
         # The second process asks as the person who owns this machine.
-        self._ahead = self._asking = begin(self._made) if role is None else None
+        self._ahead = self._asking = begin(self._made, workspace) if role is None else None
 
     def _made(self) -> "Desk":
         from reviewer.desk.desk import Desk

@@ -11,7 +11,6 @@ be relied on for this, everything is read again.
 """
 
 import os
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -21,13 +20,14 @@ import msgspec
 from reviewer.db import contracts
 from reviewer.db.connection import unwritten
 from reviewer.desk import stopping
+from reviewer.desk.early_stats import stats_at
 from reviewer.desk.errors import DeskError, parted
 from reviewer.desk.place import Workspace
 from reviewer.judging import judging_version
 from reviewer.suite.errors import ContractError
 from reviewer.suite.folder import as_frozen
 from reviewer.suite.on_demand import Contracts, SuiteTouched
-from reviewer.suite.untouched import Stats, stats_of
+from reviewer.suite.untouched import Stats
 
 GRAIN = 2_000_000_000
 """Nanoseconds within which a file system may give two changes the same time. A file that changed so
@@ -46,11 +46,6 @@ class _Proof(msgspec.Struct, frozen=True):
 
 
 _decoder = msgspec.json.Decoder(_Proof)
-
-
-def now() -> int:
-    """Return the machine's clock in nanoseconds, as used for the times of files."""
-    return time.time_ns()
 
 
 def is_proved(workspace: Workspace, folder: Path, digest: str) -> bool:
@@ -95,8 +90,7 @@ class _Look(NamedTuple):
 
 
 def _look(workspace: Workspace, folder: Path, digest: str) -> _Look:
-    at = now()  # before any file is looked at
-    stats = stats_of(folder)
+    at, stats = stats_at(folder)
     kept = _kept(_file(workspace, folder)) if stats is not None else None
     holds = (
         kept is not None

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import structs
@@ -18,6 +18,7 @@ from reviewer.db import contracts, decisions, registry
 from reviewer.db.connection import Connection, reader_if_made
 from reviewer.desk import stopping
 from reviewer.desk.drafts import version_of
+from reviewer.desk.early_stats import is_pending
 from reviewer.desk.errors import DeskError, meant, refusal_of
 from reviewer.desk.place import Workspace
 from reviewer.desk.proofs import is_proved, proved_body
@@ -51,6 +52,8 @@ from reviewer.suite.values import (
     load_trusted_rubric,
     load_trusted_toolset,
 )
+
+Answer = TypeVar("Answer")
 
 
 class ReadySuite(NamedTuple):
@@ -297,13 +300,42 @@ def ready_outline(workspace: Workspace, connection: Connection, suite_id: str) -
     row = registry.suite_row(connection, suite_id)
     if workspace.draft or row is None or row.probe or not is_proved(workspace, folder, row.digest):
         return ready_suite(workspace, connection, suite_id)
+    return _outline(connection, row, folder)
+
+
+def with_outline(
+    workspace: Workspace,
+    connection: Connection,
+    suite_id: str,
+    compute: Callable[[ReadySuite, bool], Answer],
+) -> Answer:
+    """Return what is computed from `ready_outline`, and may be cached if the second argument is
+    true. While another process looks at the suite's files, it is computed from what the store has,
+    and used only if the files then turn out to be as they were proved. Raises as `ready_outline`,
+    and what `compute` raises."""
+    folder = workspace.suite_folder(suite_id)
+    row = registry.suite_row(connection, suite_id)
+    if row is not None and not row.probe and not workspace.draft and is_pending(folder):
+        try:
+            found = compute(_outline(connection, row, folder), False)
+        except Exception:
+            if is_proved(workspace, folder, row.digest):
+                raise
+        else:
+            if is_proved(workspace, folder, row.digest):
+                return found
+    return compute(ready_outline(workspace, connection, suite_id), True)
+
+
+def _outline(connection: Connection, row: registry.SuiteRow, folder: Path) -> ReadySuite:
     files = {
         name: read_bytes(folder / name)
         for name in (RUBRIC_FILE, JUDGE_FILE, POWER_FILE)
         if (folder / name).exists()
     }
     suite = structs.replace(
-        registry.suite_head(connection, suite_id), episodes=contracts.outlines(connection, row.id)
+        registry.suite_head(connection, row.suite_id),
+        episodes=contracts.outlines(connection, row.id),
     )
     return _ready(suite, files, folder)
 

@@ -31,7 +31,7 @@ def make():
     from reviewer.desk.desk import Desk
     return Desk(at(Path(sys.argv[1])))
 
-ahead = begin(make)
+ahead = begin(make, at(Path(sys.argv[1])))
 desk = make()
 while (opened := ahead.answer("workspace.opening")) is MISSING:
     time.sleep(0.05)  # it is not asked yet
@@ -61,7 +61,11 @@ def test_answers_are_those_of_the_desk(door: Door, tmp_path: Path) -> None:
 OTHERS = """
 import os, sys, threading, time
 from reviewer.cli.head_start import MISSING, begin
+from pathlib import Path
 from reviewer.desk.errors import DeskError
+from reviewer.desk.place import Workspace
+
+NOWHERE = Workspace(Path("/nowhere"))
 
 class Slow:
     scorecards = workspace = property(lambda self: self)
@@ -73,7 +77,7 @@ class Slow:
         raise DeskError("no")
 
 made = os.getpid()
-ahead = begin(Slow)
+ahead = begin(Slow, NOWHERE)
 time.sleep(0.1)
 assert ahead.answer("scorecards.rows") is MISSING  # at once, whatever the copy is at
 assert ahead.answer("scorecards.saved_views") == ["waited for"]
@@ -89,7 +93,7 @@ class Stuck(Slow):
 
 while threading.active_count() > 1:
     time.sleep(0.05)
-ahead = begin(Stuck)
+ahead = begin(Stuck, NOWHERE)
 time.sleep(0.1)
 ahead.end()
 began = time.monotonic()
@@ -104,7 +108,7 @@ for _ in range(100):
 else:
     sys.exit("a process is left behind")
 threading.Thread(target=time.sleep, args=(1,), daemon=True).start()
-assert begin(Slow) is None
+assert begin(Slow, NOWHERE) is None
 """
 
 

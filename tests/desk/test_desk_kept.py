@@ -16,7 +16,7 @@ from test_desk_random import SAMPLED, label, sampled
 from test_desk_rescore import newer, one_more_record
 
 from reviewer.db.queries import episodes
-from reviewer.desk import kept, proofs
+from reviewer.desk import early_stats, kept
 from reviewer.desk.compare.api import CompareRoom
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
@@ -34,8 +34,8 @@ LATER = 10_000_000_000
 @pytest.fixture(autouse=True)
 def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every suite large, and its files written long ago."""
-    real = proofs.now
-    monkeypatch.setattr(proofs, "now", lambda: real() + LATER)
+    real = early_stats.now
+    monkeypatch.setattr(early_stats, "now", lambda: real() + LATER)
     monkeypatch.setattr(episodes, "LARGE_EPISODES", 2)
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
 

@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import shutil
+import signal
 import sqlite3
 import time
 from collections.abc import Callable
@@ -11,12 +12,16 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from doors import SHIPPED, SUITE, V8, Door, Said
 
+from reviewer import forks
 from reviewer.db import contracts
 from reviewer.db.connection import reader
-from reviewer.desk import proofs
+from reviewer.db.queries import episodes
+from reviewer.desk import early_stats, proofs
+from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import importing
 from reviewer.desk.place import at
 from reviewer.desk.reports.api import ready_for_report
@@ -33,7 +38,7 @@ RELEASE = ("--suite", SUITE, "--candidate", V8)
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock long after the suite's files were written."""
-    monkeypatch.setattr(proofs, "now", lambda: time.time_ns() + LATER)
+    monkeypatch.setattr(early_stats, "now", lambda: time.time_ns() + LATER)
 
 
 @pytest.fixture
@@ -59,6 +64,23 @@ def proved(full: Door, later: None, reads: list[Path]) -> Door:
     assert len(reads) == 1
     reads.clear()
     return full
+
+
+@pytest.fixture
+def forked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Every suite large enough for a fork that looks at its files, whatever threads the tests have:
+    the processes that were forked."""
+    found: list[int] = []
+    fork = os.fork
+
+    def counted() -> int:
+        found.append(fork())
+        return found[-1]
+
+    monkeypatch.setattr(early_stats, "LARGE", 1)
+    monkeypatch.setattr(forks, "active_count", lambda: 1)
+    monkeypatch.setattr(os, "fork", counted)
+    return found
 
 
 def proof(door: Door) -> Path:
@@ -108,7 +130,7 @@ def test_an_import_reads_the_contracts_that_it_needs(
     proved.ok("import", one_trace(proved))
     assert read.count("episodes") == 1
     shutil.rmtree(proof(proved).parent)
-    monkeypatch.setattr(proofs, "now", time.time_ns)
+    monkeypatch.setattr(early_stats, "now", time.time_ns)
     proved.ok("import", one_trace(proved, "a-third"))
     first, second = (
         proved.rows(
@@ -150,16 +172,34 @@ def linked(suite: Path) -> None:
     file.symlink_to("../rubric.json")
 
 
+def swapped(suite: Path) -> None:
+    one, two, *_ = sorted((suite / "episodes").iterdir())
+    between = suite / "episodes" / "between"
+    one.rename(between)
+    two.rename(one)
+    between.rename(two)
+
+
+def renamed(suite: Path) -> None:
+    (suite / "rubric.json").rename(suite / "rubrics.json")
+
+
 def lock_edited(suite: Path) -> None:
     lock = suite / "suite.lock"
     lock.write_bytes(lock.read_bytes().replace(b'"size":1', b'"size":2', 1))
 
 
-EDITS: list[Callable[[Path], None]] = [same_size, replaced, added, removed, linked, lock_edited]
+EDITS: list[Callable[[Path], None]] = [
+    same_size, replaced, added, removed, linked, swapped, renamed, lock_edited
+]  # fmt: skip
 
 
+@pytest.mark.parametrize("beside", [False, True], ids=["here", "beside"])
 @pytest.mark.parametrize("edit", EDITS)
-def test_an_edit_is_named_as_without_a_proof(proved: Door, edit: Callable[[Path], None]) -> None:
+def test_an_edit_is_named_as_without_a_proof(
+    proved: Door, edit: Callable[[Path], None], beside: bool, request: pytest.FixtureRequest
+) -> None:
+    forked = request.getfixturevalue("forked") if beside else []
     edit(proved.suite)
     trace = one_trace(proved)
     commands: list[tuple[Any, ...]] = [
@@ -167,6 +207,8 @@ def test_an_edit_is_named_as_without_a_proof(proved: Door, edit: Callable[[Path]
         ("suite", "check", SUITE),
         ("import", trace),
         ("scorecard", *RELEASE),
+        ("trends", "--suite", SUITE),
+        ("compare", *RELEASE),
         ("--export-report", proved.root / "r", *RELEASE),
         ("sign", *RELEASE, "--key", "nobody"),
     ]
@@ -177,14 +219,134 @@ def test_an_edit_is_named_as_without_a_proof(proved: Door, edit: Callable[[Path]
         proof(proved).unlink(missing_ok=True)
         assert found == proved.run(*command)
         assert found.code or command == ("suite", "list"), command
+    assert len(forked) == 2 * 5 * beside
+    assert not list((proved.root / "store").glob("figures/*"))
 
 
-def test_a_touched_file_is_read_and_found_as_it_was(proved: Door, reads: list[Path]) -> None:
+@pytest.mark.parametrize(
+    "command",
+    [("suite", "list"), ("scorecard", *RELEASE), ("trends", "--suite", SUITE)],
+    ids=lambda words: words[0],
+)
+def test_a_touched_file_is_read_and_found_as_it_was(
+    proved: Door, reads: list[Path], forked: list[int], command: tuple[str, ...]
+) -> None:
+    before = proved.ok(*command)
     os.utime(proved.suite / "suite.json")
-    proved.ok("suite", "list")
-    assert len(reads) == 1
-    proved.ok("suite", "list")
-    assert len(reads) == 1
+    for _ in range(2):
+        assert proved.ok(*command) == before
+        assert len(reads) == 1
+
+
+def test_what_a_fork_saw_is_what_is_compared(
+    proved: Door, reads: list[Path], forked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file as it is again by the time this process would look itself."""
+    file = proved.suite / "suite.json"
+    seen = early_stats._stats_at(proved.suite)
+    os.utime(file)
+    other = early_stats._stats_at(proved.suite)
+    assert seen.stats != other.stats
+    mine = os.getpid()
+    monkeypatch.setattr(
+        early_stats, "_stats_at", lambda folder: seen if os.getpid() == mine else other
+    )
+    kept = proof(proved).read_bytes()
+    for command in (("scorecard", *RELEASE), ("import", one_trace(proved))):
+        proof(proved).write_bytes(kept)
+        proved.ok(*command)
+        assert len(reads) == 1
+        reads.clear()
+    assert len(forked) == 2
+
+
+def died(folder: Path, nice: int, pipe: int) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def failed(folder: Path, nice: int, pipe: int) -> None:
+    raise OSError("not this file system")
+
+
+def cut_off(folder: Path, nice: int, pipe: int) -> None:
+    os.write(pipe, msgspec.msgpack.encode(early_stats._stats_at(folder))[:-1])
+
+
+def strange(folder: Path, nice: int, pipe: int) -> None:
+    os.write(pipe, msgspec.msgpack.encode((1, ("a", "b"))))
+
+
+@pytest.mark.parametrize("look", [died, failed, cut_off, strange])
+def test_where_a_fork_does_not_answer_this_process_looks(
+    proved: Door, reads: list[Path], forked: list[int], monkeypatch: pytest.MonkeyPatch,
+    look: Callable[[Path, int, int], None],
+) -> None:  # fmt: skip
+    before = proved.ok("scorecard", *RELEASE)
+    monkeypatch.setattr(early_stats, "_look", look)
+    assert proved.ok("scorecard", *RELEASE) == before
+    assert reads == []
+    same_size(proved.suite)
+    said = proved.run("scorecard", *RELEASE)
+    assert said.code
+    assert "changed since it was frozen" in said.err
+    assert len(forked) == 3
+    for pid in forked:
+        with pytest.raises(ChildProcessError):  # nothing is left behind
+            os.waitpid(pid, os.WNOHANG)
+
+
+def test_a_look_serves_one_question(proved: Door, forked: list[int]) -> None:
+    place = at(proved.root)
+    early_stats.begin(place)
+    assert early_stats.is_pending(proved.suite)
+    early_stats.begin(place, SUITE)  # the only one is the one that is named
+    before = early_stats.stats_at(proved.suite).stats
+    assert not early_stats.is_pending(proved.suite)
+    same_size(proved.suite)
+    after = early_stats.stats_at(proved.suite).stats
+    assert before is not None
+    assert after is not None
+    assert before != after == stats_of(proved.suite)
+
+
+def test_nothing_is_forked_for_a_small_suite_or_one_of_several_or_beside_a_thread(
+    proved: Door, forked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = at(proved.root)
+    monkeypatch.setattr(forks, "active_count", lambda: 2)
+    early_stats.begin(place, SUITE)
+    monkeypatch.setattr(forks, "active_count", lambda: 1)
+    monkeypatch.setattr(early_stats, "LARGE", 1 << 20)
+    early_stats.begin(place, SUITE)
+    monkeypatch.setattr(early_stats, "LARGE", 1)
+    for name in ("nothing", "a/b", "..", "\0"):
+        early_stats.begin(place, name)
+    shutil.copytree(proved.suite, proved.suite.parent / "another")
+    early_stats.begin(place)
+    assert forked == []
+    early_stats.begin(place, SUITE)
+    assert len(forked) == 1
+    assert early_stats.stats_at(proved.suite).stats == stats_of(proved.suite)
+
+
+def test_what_was_computed_of_a_suite_that_turns_out_edited_is_used_nowhere(
+    proved: Door, forked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The criteria of an edited rubric are those of no report, and no error that they cause is
+    shown in place of the edit."""
+    monkeypatch.setattr(episodes, "LARGE_EPISODES", 2)
+    rubric = proved.suite / "rubric.json"
+    for text in (rubric.read_text(encoding="utf-8").replace("title", "name"), "{", "[]"):
+        rubric.write_text(text, encoding="utf-8")
+        early_stats.begin(at(proved.root), SUITE)
+        desk = proved.desk()
+        desk.scorecards.apart = False
+        with pytest.raises(DeskError, match=r"rubric\.json: \$: changed since it was frozen"):
+            desk.scorecards.card(SUITE, V8)
+        assert not desk.opened.reports._kept
+        desk.close()
+    assert len(forked) == 3
+    assert not list((proved.root / "store").glob("figures/*.card"))
 
 
 def test_nothing_is_kept_of_what_was_just_written(full: Door, reads: list[Path]) -> None:
@@ -198,7 +360,7 @@ def test_nothing_is_kept_of_what_was_just_written(full: Door, reads: list[Path])
 @pytest.mark.parametrize(
     ("module", "name", "value"),
     [
-        (proofs, "now", lambda: 0),
+        (early_stats, "now", lambda: 0),
         (proofs, "judging_version", lambda: "another"),
         (untouched, "_file_system", lambda path: "nfs4"),
         (untouched, "_MOUNTS", "/nowhere"),

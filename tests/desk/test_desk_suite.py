@@ -73,10 +73,10 @@ def test_a_large_suite_is_read_an_episode_at_a_time(
 def test_a_large_suite_that_is_as_it_was_proved_is_not_read_again(
     full: Door, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from reviewer.desk import proofs
+    from reviewer.desk import early_stats
 
     monkeypatch.setattr("reviewer.desk.workspace.api.MOST_LISTED", 1)
-    monkeypatch.setattr(proofs, "now", lambda: time.time_ns() + 60 * 10**9)  # files at rest
+    monkeypatch.setattr(early_stats, "now", lambda: time.time_ns() + 60 * 10**9)  # files at rest
     desk = full.desk()
     before = desk.workspace.contents(SUITE)
     with monkeypatch.context() as patched:

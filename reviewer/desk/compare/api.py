@@ -54,8 +54,7 @@ class CompareRoom(Room):
         if not COMPARISONS.has(self._opened.place, *about):
             return None
         with self._opened.reading() as connection:
-            made_of = self._opened.reports.made_of(connection, suite_id, about[1:])
-        return COMPARISONS.kept(self._opened.place, about, made_of)
+            return self._opened.reports.kept(connection, COMPARISONS, about, about[1:])
 
     def worked_out(self, suite_id: str, candidate_id: str, baseline_id: str) -> Comparison:
         """Compute the same as `candidates`, ignoring the cache."""

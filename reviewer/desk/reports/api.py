@@ -19,6 +19,7 @@ from reviewer.desk.drafts import no_evidence
 from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.integrity.label_files import file_names, label_files_state, missing_labels
 from reviewer.desk.integrity.store_checks import StoreCheck, missing_failures, require_archives
+from reviewer.desk.kept import Answer, Shelf
 from reviewer.desk.labels.book import Book
 from reviewer.desk.labels.counted import SignedLabels
 from reviewer.desk.made_of import MadeOf
@@ -35,7 +36,13 @@ from reviewer.desk.reports.opinions import (
     review_holds,
 )
 from reviewer.desk.reports.other_versions import same_episodes
-from reviewer.desk.suites import CandidateManifest, ReadySuite, ready_for_report, ready_outline
+from reviewer.desk.suites import (
+    CandidateManifest,
+    ReadySuite,
+    ready_for_report,
+    ready_outline,
+    with_outline,
+)
 from reviewer.desk.traces.records import FinalMessages
 from reviewer.exit_codes import ExitCode
 from reviewer.report.assess import Assessment, assess
@@ -212,10 +219,14 @@ class Reports:
     ) -> CandidateAssessment:
         """Return the recommendation of `build` without the parts that only a report shows: only
         those labels that can hold back a promotion, no judge, no texts. Raises as `build`."""
-        held = ready_outline(self._workspace, connection, suite_id)
-        with one_moment(connection):  # an import may be writing at this moment
-            totals = MomentTotals(held.suite.episodes)
-            return self._assessed(connection, held, candidate_id, baseline_id, totals=totals)
+
+        def assess_of(held: ReadySuite, keep: bool) -> CandidateAssessment:
+            with one_moment(connection):  # an import may be writing at this moment
+                totals = MomentTotals(held.suite.episodes)
+                asked = candidate_id, baseline_id
+                return self._assessed(connection, held, *asked, keep=keep, totals=totals)
+
+        return with_outline(self._workspace, connection, suite_id, assess_of)
 
     def assessed_each(
         self, connection: Connection, suite_id: str, asked: Sequence[tuple[str, str | None]]
@@ -242,24 +253,37 @@ class Reports:
         made_of = self._made_of(connection, held, candidate_id)
         return CandidateAssessment(built.gathered, built.assessment, made_of)
 
-    def made_of(
-        self, connection: Connection, suite_id: str, candidate_ids: Sequence[str]
-    ) -> tuple[MadeOf, ...] | None:
-        """Return what `assessed` would be based on for each candidate, without computing it; None
-        where this cannot be said of one. Raises DeskError for a store that contradicts itself."""
-        row = registry.suite_row(connection, suite_id)
-        folder = self._workspace.suite_folder(suite_id)
+    def kept(
+        self,
+        connection: Connection,
+        shelf: Shelf[Answer],
+        about: Sequence[str],
+        candidate_ids: Sequence[str],
+    ) -> Answer | None:
+        """Return the cached answer about a suite, the first of these ids, and its candidates, if
+        nothing has changed that `assessed` would base it on; else None. Raises DeskError for a
+        store that contradicts itself."""
+        row = registry.suite_row(connection, about[0])
+        folder = self._workspace.suite_folder(about[0])
         if row is None or (folder / "suite.json").exists() == row.probe:
             return None
-        if not row.probe and not is_proved(self._workspace, folder, row.digest):
+        held = ReadySuite(
+            registry.suite_head(connection, about[0]), (), None if row.probe else folder
+        )
+        try:
+            with one_moment(connection):
+                made_of = [self._made_of(connection, held, one) for one in candidate_ids]
+        except DeskError:
+            return None  # computing the answer says why, after what is wrong with the suite
+        known = [one for one in made_of if one is not None]
+        found = shelf.kept(self._workspace, about, known) if len(known) == len(made_of) else None
+        if found is None or not (
+            row.probe or is_proved(self._workspace, folder, row.digest)
+        ):  # the files of a suite are looked at last: that takes the longest
             return None
-        head = registry.suite_head(connection, suite_id)
-        held = ReadySuite(head, (), None if row.probe else folder)
         with one_moment(connection):
             self._store_check.require_sound(connection)
-            found = [self._made_of(connection, held, one) for one in candidate_ids]
-        known = tuple(one for one in found if one is not None)
-        return known if len(known) == len(found) else None
+        return found
 
     def _made_of(
         self, connection: Connection, held: ReadySuite, candidate_id: str

@@ -60,12 +60,13 @@ class ScorecardsRoom(Room):
     def __init__(self, opened: DeskState) -> None:
         super().__init__(opened)
         self._grid, self._clock = GridCache(), ChangeClock()
+        self.apart = True
+        """Whether long computations run in another process."""
         self._begun: CardProcesses | None = None
         self._beginning = Lock()
 
-    def card(self, suite_id: str, candidate_id: str, apart: bool = True) -> Scorecard:
-        """Return everything above the rows of the grid; long computations run in another process,
-        where they are to be done `apart`."""
+    def card(self, suite_id: str, candidate_id: str) -> Scorecard:
+        """Return everything above the rows of the grid."""
         with self._opened.reading() as connection:
             large = is_large(
                 connection, *self._opened.candidate(connection, suite_id, candidate_id)
@@ -74,7 +75,7 @@ class ScorecardsRoom(Room):
             kept = self.kept(suite_id, candidate_id)
             if kept is not None:
                 return kept
-            if apart:
+            if self.apart:
                 return self.card_processes.scorecard(suite_id, candidate_id)
             return self.card_here(suite_id, candidate_id, keeping=True)
         return self.card_here(suite_id, candidate_id)
@@ -86,8 +87,8 @@ class ScorecardsRoom(Room):
         if not CARDS.has(self._opened.place, suite_id, candidate_id):
             return None
         with self._opened.reading() as connection:
-            made_of = self._opened.reports.made_of(connection, suite_id, [candidate_id])
-        return CARDS.kept(self._opened.place, (suite_id, candidate_id), made_of)
+            about = suite_id, candidate_id
+            return self._opened.reports.kept(connection, CARDS, about, [candidate_id])
 
     def card_here(self, suite_id: str, candidate_id: str, keeping: bool = False) -> Scorecard:
         """Return the same as `card`, computed in this process however long it takes; `keeping`

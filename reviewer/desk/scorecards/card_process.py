@@ -80,16 +80,18 @@ class CardProcesses:
 def main(root: str, suite_id: str, candidate_id: str) -> None:
     import gc
 
-    from reviewer.desk.opened import DeskState
+    from reviewer.desk.early_stats import begin
     from reviewer.desk.place import at
-    from reviewer.desk.scorecards.api import ScorecardsRoom
 
     gc.disable()  # the process ends after one answer
     os.nice(_NICE)
     try:
-        card = ScorecardsRoom(DeskState(at(Path(root)))).card_here(
-            suite_id, candidate_id, keeping=True
-        )
+        place = at(Path(root))
+        begin(place, suite_id)
+        from reviewer.desk.opened import DeskState
+        from reviewer.desk.scorecards.api import ScorecardsRoom
+
+        card = ScorecardsRoom(DeskState(place)).card_here(suite_id, candidate_id, keeping=True)
         answer = _Answer(card=card)
     except DeskError as error:
         answer = _Answer(text=error.text, ways_out=error.ways_out, exit_code=error.exit_code)

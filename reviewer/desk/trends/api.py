@@ -69,8 +69,7 @@ class TrendsRoom(Room):
             return None
         with self._opened.reading() as connection:
             names = [one.candidate_id for one in _stored(connection, suite_id)[-MOST:]]
-            made_of = self._opened.reports.made_of(connection, suite_id, names)
-        return KEPT.kept(self._opened.place, [suite_id], made_of)
+            return self._opened.reports.kept(connection, KEPT, [suite_id], names)
 
     def worked_out(self, suite_id: str) -> Trends:
         """Return the same as `figures`, ignoring the cache."""
