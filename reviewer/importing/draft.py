@@ -437,6 +437,13 @@ def amount(value: Any) -> float | None:
     return float(value) if value >= EXACT and isinstance(value, int) else value
 
 
+def figure(value: Any) -> float | None:
+    """Return a finite number of any sign, as a score may be; else None."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not finite(value):
+        return None
+    return float(value) if isinstance(value, int) and abs(value) >= EXACT else value
+
+
 def finite(number: float) -> bool:
     """Return whether a double can represent the number. A JSON text may have 4,300 digits, and
     `math.isfinite` of such a number raises OverflowError."""

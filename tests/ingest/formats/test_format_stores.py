@@ -13,6 +13,8 @@ from reviewer.importing.formats.stores.braintrust import BraintrustReader
 from reviewer.importing.formats.stores.mlflow import MlflowReader
 from reviewer.importing.formats.stores.opik import OpikReader
 from reviewer.importing.formats.stores.weave import WeaveReader
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
 
 MLFLOW, WEAVE, BRAINTRUST = MlflowReader(), WeaveReader(), BraintrustReader()
 OPIK = OpikReader()
@@ -289,9 +291,17 @@ def test_braintrust_what_was_said_later_of_a_span_is_no_attempt(tmp_path: Path) 
         "created": "2026-11-22T22:00:00Z",
         "origin": {"id": rows(BRAINTRUST)[0]["id"]},
     }
-    said = [{**own, "comment": {"text": "bad"}}, {"id": "x", "_is_merge": True, "scores": {"h": 0}}]
-    record = the(BRAINTRUST, written(tmp_path, [*rows(BRAINTRUST), *said]))
-    assert record["events"] == the(BRAINTRUST, SAMPLES[BRAINTRUST])["events"]
+    path = written(tmp_path, [*rows(BRAINTRUST), {**own, "comment": {"text": "bad"}}])
+    assert the(BRAINTRUST, path)["events"] == the(BRAINTRUST, SAMPLES[BRAINTRUST])["events"]
+
+
+def test_braintrust_scores_of_a_span_that_is_not_named_are_refused(tmp_path: Path) -> None:
+    scored = {"id": "x", "_is_merge": True, "scores": {"h": 0}}
+    path = written(tmp_path, [*rows(BRAINTRUST), scored])
+    refused, record = BRAINTRUST.traces(Source(path))
+    assert isinstance(refused, Broken)
+    assert refused.codes == ("missing:span_id",)
+    assert isinstance(record, Foreign)
 
 
 def test_braintrust_a_row_that_replaces_another_act_is_not_measured(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ once.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from reviewer.importing.draft import Draft, added, amount, at_least, encoded
+from reviewer.importing.draft import Draft, added, at_least, encoded, figure
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import objects, present
 from reviewer.importing.formats.otel import Span, aggregated_usage, cost_of, plain, usage_of
@@ -121,7 +121,12 @@ def scores_of(tree: Tree) -> SourceVerdict | None:
     for span in tree.others.get("grader", ()):
         if span.text("lmnr.span.type") in _EVALUATORS:
             found += _of_evaluator(span)
-    return SourceVerdict(detail={"scores": found[:MOST_SCORES]}) if found else None
+    if not found:
+        return None
+    detail: dict[str, Any] = {"scores": found[:MOST_SCORES]}
+    if len(found) > MOST_SCORES:
+        detail["scores_left_out"] = len(found) - MOST_SCORES
+    return SourceVerdict(detail=detail)
 
 
 _EVALUATORS = ("EVALUATOR", "HUMAN_EVALUATOR")
@@ -145,15 +150,18 @@ def thumbs_of(tree: Tree) -> str:
 
 
 def _of_evaluator(span: Span) -> list[dict[str, Any]]:
-    """Return the result of an evaluator of Laminar: a number, or several by their names."""
+    """Return the result of an evaluator of Laminar: a number or a truth value, or several by their
+    names."""
     raw = span.first("lmnr.span.output")
     value = parse_text(raw) if isinstance(raw, str) else raw
     named = value if isinstance(value, dict) else {span.name: value}
-    return [
-        {"name": name, "value": number}
-        for name, one in named.items()
-        if (number := amount(one)) is not None
-    ]
+    found: list[dict[str, Any]] = []
+    for name, one in named.items():
+        if isinstance(one, bool):
+            found.append({"name": name, "stringValue": str(one).lower()})
+        elif (number := figure(one)) is not None:
+            found.append({"name": name, "value": number})
+    return found
 
 
 def _score(given: dict[str, Any]) -> dict[str, Any]:
@@ -163,7 +171,7 @@ def _score(given: dict[str, Any]) -> dict[str, Any]:
 def _evaluation(given: dict[str, Any]) -> dict[str, Any]:
     found = {
         "name": given.get("gen_ai.evaluation.name"),
-        "value": amount(given.get("gen_ai.evaluation.score.value")),
+        "value": figure(given.get("gen_ai.evaluation.score.value")),
         "stringValue": given.get("gen_ai.evaluation.score.label"),
         "comment": given.get("gen_ai.evaluation.explanation"),
     }

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from reviewer.importing.draft import amount
+from reviewer.importing.draft import amount, figure
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import text
 from reviewer.importing.formats.otel import Attributes, Span, SpanEvent
@@ -138,17 +138,21 @@ def money(value: Any) -> float | None:
     return amount(value) or None
 
 
-def score(name: Any, value: Any, comment: Any = None, source: Any = None) -> SpanEvent | None:
-    """Return the score by a store's own judge or a person on a run; None where it has no
-    content."""
-    if isinstance(value, bool):
-        value = str(value).lower()
+def score(
+    name: Any, value: Any, comment: Any = None, source: Any = None, label: Any = None
+) -> SpanEvent | None:
+    """Return the score by a store's own judge or a person on a run: a figure, a word, or a figure
+    with a `label`; None where it has no content."""
     found: Attributes = {"gen_ai.evaluation.name": text(name)}
-    if (number := amount(value)) is not None:
+    if (number := figure(value)) is not None:
         found["gen_ai.evaluation.score.value"] = number
-    elif isinstance(value, str) and value:
-        found["gen_ai.evaluation.score.label"] = value
-    else:
+    elif isinstance(value, bool):
+        label = str(value).lower()
+    elif isinstance(value, str):
+        label = value
+    if isinstance(label, str) and label:
+        found["gen_ai.evaluation.score.label"] = label
+    if len(found) == 1:
         return None
     said = " ".join(one for one in (text(source), text(comment)) if one)
     if said:

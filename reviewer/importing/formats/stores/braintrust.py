@@ -9,9 +9,9 @@ from typing import Any
 
 from reviewer.importing.draft import tokens
 from reviewer.importing.facts import FormatFacts
-from reviewer.importing.formats.base import at_path, mapping, present, sequence, text
+from reviewer.importing.formats.base import at_path, mapping, objects, present, sequence, text
 from reviewer.importing.formats.otel import Attributes, Span, SpanEvent, of_unknown_unit
-from reviewer.importing.formats.otel.tree import Kind
+from reviewer.importing.formats.otel.tree import Kind, kind_of
 from reviewer.importing.formats.stores import (
     UNSTATED,
     caches_known,
@@ -60,10 +60,14 @@ class BraintrustReader(StoreReader):
     def spans(self, value: Any) -> list[Span]:
         if not isinstance(value, dict):
             raise Rejected("type:row")
-        return [] if _is_feedback(value) else [_span(value)]
+        if not _is_feedback(value):
+            return [_span(value)]
+        if value.get("scores"):
+            raise Rejected("missing:span_id")
+        return []
 
     def whole(self, spans: list[Span]) -> list[Span]:
-        return caches_known(settled(merged(spans, _joined, _span), _TYPE))
+        return _scored_once(caches_known(settled(merged(spans, _joined, _span), _TYPE)))
 
 
 def _is_row(value: Any) -> bool:
@@ -164,6 +168,7 @@ _TOLD = frozenset(
         *("id", "span_id", "root_span_id", "span_parents", "span_attributes", "metrics", "input"),
         *("output", "error", "metadata", "created", "project_id", "log_id", "org_id", "context"),
         *("scores", "expected", "_is_merge", "_xact_id", "_pagination_key", "experiment_id"),
+        "classifications",
         # the data set row behind the request
         *("origin", "dataset_record_id"),
     )
@@ -214,7 +219,22 @@ def _of_tool(name: str, metadata: dict[str, Any]) -> Attributes:
 
 
 def _scores(row: dict[str, Any]) -> tuple[SpanEvent, ...]:
-    if at_path(row, "span_attributes", "type") == "score":
-        return ()  # the scored span has them too
     found = [score(name, value) for name, value in mapping(row.get("scores")).items()]
+    for name, chosen in mapping(row.get("classifications")).items():
+        found += [
+            score(name, text(one.get("label")) or text(one.get("id"))) for one in objects(chosen)
+        ]
     return tuple(one for one in found if one is not None)
+
+
+def _scored_once(spans: list[Span]) -> list[Span]:
+    """Return the spans, where a scorer's own span has only the scores that the scored span does not
+    repeat: newer versions of the SDK write a score only to the scorer's."""
+    judges = {id(span) for span in spans if kind_of(span) == "judge"}
+    told = [event for span in spans if id(span) not in judges for event in span.events]
+    return [
+        span._replace(events=tuple(one for one in span.events if one not in told))
+        if id(span) in judges and span.events
+        else span
+        for span in spans
+    ]

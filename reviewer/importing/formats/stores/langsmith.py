@@ -9,7 +9,7 @@ that a graph ended early to ask a person, or to hand over, has that as its `erro
 import re
 from typing import Any
 
-from reviewer.importing.draft import added, amount
+from reviewer.importing.draft import figure
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import at_path, mapping, objects, present, sequence, text
@@ -351,10 +351,10 @@ def _feedback(row: dict[str, Any]) -> tuple[SpanEvent, ...]:
     found = []
     for name, one in mapping(row.get("feedback_stats")).items():
         held = mapping(one)
-        value = amount(held.get("avg"))
-        if value is None:
-            value = added([amount(number) for number in mapping(held.get("values")).values()])
-        found.append(score(name, value))
+        if (average := figure(held.get("avg"))) is not None:
+            found.append(score(name, average))
+        else:
+            found += [score(name, label) for label in mapping(held.get("values"))]
     for one in objects(row.get("feedback")):
         value = one.get("score") if one.get("score") is not None else one.get("value")
         found.append(score(one.get("key"), value, one.get("comment")))

@@ -7,7 +7,7 @@ scores are verdicts of the source. `usage` has the provider's own words beside O
 
 from typing import Any
 
-from reviewer.importing.draft import tokens
+from reviewer.importing.draft import CUT, tokens, whole
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import at_path, mapping, objects, present, text
 from reviewer.importing.formats.otel import Attributes, Span, SpanEvent, of_unknown_unit
@@ -80,6 +80,8 @@ class OpikReader(SpanReader):
             raise Rejected("type:spans")
         facts = _facts(trace)
         top = _span({**trace, "type": "trace", "trace_id": own}, facts)
+        if (made := whole(trace.get("span_count"))) is not None and made > len(listed):
+            top = top._replace(unread=(*top.unread, f"spans{CUT}"))
         return [top, *(_span(one, facts, own) for one in listed)]
 
     def whole(self, spans: list[Span]) -> list[Span]:
@@ -115,6 +117,7 @@ def _span(row: dict[str, Any], facts: Attributes, above: str = "") -> Span:
     kind = kind if declared else "chain"
     error, stamp = row.get("error_info"), row.get("start_time")
     metadata = mapping(row.get("metadata"))
+    given, returned = (None if _omitted(row.get(name)) else row.get(name) for name in _SAID)
     unknown = declared not in _KINDS and declared not in ("", "trace")
     return Span(
         trace=text(row.get("trace_id")) or above or own,
@@ -132,12 +135,25 @@ def _span(row: dict[str, Any], facts: Attributes, above: str = "") -> Span:
             **operation(kind),
             **({UNSTATED: True} if declared in ("", "general") else {}),
             **({"traceloop.span.kind": declared} if unknown else {}),
-            **exchanged(kind, row.get("input"), _returned(kind, row.get("output"))),
+            **exchanged(kind, given, _returned(kind, returned)),
             **(_of_model(row) if kind == "model" else {}),
         },
         resource=facts,
         events=_scores(row),
+        unread=tuple(
+            f"{name}{CUT}"
+            for name in _SAID
+            if kind in ("model", "tool") and _omitted(row.get(name))
+        ),
     )
+
+
+_SAID = ("input", "output")
+
+
+def _omitted(value: Any) -> bool:
+    """Return whether Opik's client left out a value because of its size."""
+    return isinstance(value, dict) and value.get("opik_truncated") is True
 
 
 _TOLD = frozenset(
@@ -145,6 +161,7 @@ _TOLD = frozenset(
         *("id", "trace_id", "parent_span_id", "name", "type", "start_time", "end_time", "input"),
         *("output", "metadata", "usage", "model", "provider", "error_info", "feedback_scores"),
         *("total_estimated_cost", "project_id", "project_name", "span_feedback_scores"),
+        *("comments", "guardrails_validations", "span_count"),
     )
 )
 
@@ -184,8 +201,21 @@ def _counts(usage: dict[str, Any]) -> dict[str, int] | None:
 
 
 def _scores(row: dict[str, Any]) -> tuple[SpanEvent, ...]:
+    """Return the scores of judges and people, their comments, and the checks of guardrails."""
     found = [
-        score(one.get("name"), one.get("value"), one.get("reason"), one.get("source"))
+        score(
+            one.get("name"),
+            one.get("value"),
+            one.get("reason"),
+            one.get("source"),
+            one.get("category_name"),
+        )
         for one in objects(row.get("feedback_scores"))
     ]
+    found += [score("comment", text(one.get("text"))) for one in objects(row.get("comments"))]
+    for validation in objects(row.get("guardrails_validations")):
+        found += [
+            score(f"guardrail {text(one.get('name'))}", text(one.get("result")))
+            for one in objects(validation.get("checks"))
+        ]
     return tuple(one for one in found if one is not None)

@@ -7,9 +7,10 @@ reference (`weave:///…`) are not in the file.
 """
 
 import re
+from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
-from reviewer.importing.draft import amount
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import at_path, mapping, objects, present, text
@@ -41,6 +42,8 @@ _MODEL = re.compile(
 _NO_ANSWER = re.compile(r"embed|rerank|moderat|image|audio|speech|transcri", re.IGNORECASE)
 _REFERENCE = "weave:///"
 _TRIAL = "Evaluation.predict_and_score"
+_HARNESS = ("Evaluation.evaluate", _TRIAL)
+"""Calls of Weave's evaluations around the candidate's work."""
 _AROUND = ("start", "end", "req", "body")
 """Members of a request with the call that it starts, ends or completes."""
 
@@ -167,25 +170,51 @@ def _kinds(spans: list[Span]) -> list[Span]:
     """Return calls with their kinds, which follow from their children: judges and their work,
     tools, and calls that contain others."""
     outermost = leaves(spans)
-    scored = {(s.trace, s.id) for s in spans if s.name == _TRIAL}
+    trials = {(s.trace, s.id): s for s in spans if s.name == _TRIAL}
+    scorers = _scorers(spans, trials)
     models = {span.name for span in spans if kind_of(span) == "model"}
     found: list[Span] = []
     for span in spans:
         leaf = id(span) in outermost
         used = bool(mapping(at_path(span.row, "summary", "usage")))
-        if span.name.endswith((".score", ".summarize")) and (
-            (span.trace, span.parent) in scored or span.name.startswith("Evaluation.")
-        ):
+        if id(span) in scorers or span.name == "Evaluation.summarize":
             span = of_kind(span, "judge")
+        elif span.name in _HARNESS:
+            span = of_kind(span, "")
         elif kind_of(span) != "model" and leaf and (used or _unanswered(span, models)):
             span = of_kind(span, "model")
             span.attributes.update(_of_model(span.row, span.row.get("inputs"), None))
-        elif kind_of(span) != "model" and leaf and span.parent and span.name != _TRIAL:
+        elif (span.trace, span.parent) in trials:
+            pass  # the candidate's own operation: no tool, even where it contains no call
+        elif kind_of(span) != "model" and leaf and span.parent:
             span = of_kind(span, "tool")
-        elif kind_of(span) != "model" and not span.parent and not span.name.startswith("Evalu"):
+        elif kind_of(span) != "model" and not span.parent:
             span = of_kind(span, "agent")
         found.append(_referenced(span))
     return found
+
+
+def _scorers(spans: list[Span], trials: dict[tuple[str, str], Span]) -> set[int]:
+    """Return the identities of the scorers' calls: of the calls directly within a trial those that
+    are named like one of its scores, or that begin after another one and take its output."""
+    within: dict[tuple[str, str], list[Span]] = defaultdict(list)
+    for span in spans:
+        if (span.trace, span.parent) in trials:
+            within[span.trace, span.parent].append(span)
+    found: set[int] = set()
+    for key, own in within.items():
+        named = mapping(at_path(trials[key].row, "output", "scores"))
+        first = min(own, key=lambda span: span.start or 0)
+        for span in own:
+            given = mapping(span.row.get("inputs"))
+            scores = span is not first and bool(_SCORED & given.keys())
+            if scores or span.name in named or span.name.endswith(".score"):
+                found.add(id(span))
+    return found
+
+
+_SCORED = frozenset(("output", "model_output"))
+"""The argument of a scorer that has the candidate's output."""
 
 
 def _unanswered(span: Span, models: set[str]) -> bool:
@@ -240,19 +269,24 @@ def _of_model(row: dict[str, Any], given: Any, back: Any) -> Attributes:
 
 def _feedback(row: dict[str, Any]) -> tuple[SpanEvent, ...]:
     """Return the feedback of people and scorers on a call."""
-    found = []
+    found: list[SpanEvent] = []
     for one in objects(at_path(row, "summary", "weave", "feedback")):
         payload = one.get("payload")
         said = payload.get("output", payload) if isinstance(payload, dict) else payload
-        held = said if isinstance(said, dict) else {"": said}
-        for name, value in held.items():
-            number = amount(value)
-            shown = value if isinstance(value, (bool, str)) else number
-            label = f"{text(one.get('feedback_type'))} {name}".strip()
-            found.append(score(label, shown))
-    for name, value in mapping(at_path(row, "output", "scores")).items():
-        if _name(row) == _TRIAL:
-            for inner, said in (value if isinstance(value, dict) else {"": value}).items():
-                shown = said if isinstance(said, (bool, str)) else amount(said)
-                found.append(score(f"{name} {inner}".strip(), shown))
-    return tuple(one for one in found if one is not None)
+        found += _scores(text(one.get("feedback_type")), said)
+    if _name(row) == _TRIAL:
+        for name, value in mapping(at_path(row, "output", "scores")).items():
+            found += _scores(name, value)
+    return tuple(found)
+
+
+_DEEP = 5
+
+
+def _scores(name: str, value: Any, depth: int = 0) -> Iterator[SpanEvent]:
+    """Yield every figure and word of a score, by the names of the members around it."""
+    if isinstance(value, dict) and depth < _DEEP:
+        for inner, one in value.items():
+            yield from _scores(f"{name} {inner}".strip(), one, depth + 1)
+    elif (found := score(name, value)) is not None:
+        yield found
