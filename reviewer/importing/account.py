@@ -612,7 +612,9 @@ def _acts(part: dict[str, Any], shape: "_Shape") -> bool:
     for name in shape.kinds:
         kind = part[name]
         if isinstance(kind, str) and _says_act[kind]:
-            return shape.any_name or any(isinstance(value, (dict, list)) for value in part.values())
+            if shape.any_name or kind.endswith("_call"):
+                return True
+            return any(isinstance(value, (dict, list)) for value in part.values())
     return False
 
 

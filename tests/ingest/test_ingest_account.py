@@ -45,6 +45,10 @@ def left(record: Any) -> list[str]:
         ({"a": {"toolUse": {"name": "steal", "input": {"b": 1}}}}, ["a.toolUse"]),
         ({"log": '{"tool_calls": [{"name": "steal", "arguments": {}}]}'}, ["log"]),
         ({"a": {"action": "steal", "action_input": "x"}}, ["a"]),
+        (
+            {"a": {"type": "code_interpreter_call", "id": "ci", "code": "rm()", "outputs": None}},
+            ["a"],
+        ),
         ({"a": {"type": "tool", "data": {"content": "x", "tool_call_id": "c2"}}}, ["a"]),
     ],
 )

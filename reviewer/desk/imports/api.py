@@ -115,6 +115,7 @@ class ImportView(View, frozen=True):
 _WAYS_OUT = (
     ("missing:candidate_id", "import with --candidate"),
     ("missing:", "add the field, or null when it is unknown"),
+    ("incomplete:", "import a file with all results: these count too, and are not in this one"),
     ("unredacted:", "redact at the source"),
     (
         "unknown_episode",

@@ -4,8 +4,9 @@ A result is one prompt for one test of one provider: what was asked, what came b
 assertions said of it. `success` is the verdict of the source; a failed assertion is no error of the
 run. What came out of promptfoo's cache was not run: its cost and its time are not measured.
 
-A result of an attack in several turns keeps them in the answer's metadata. A provider that is a
-program or an agent makes calls of its own, which are in no result."""
+The facts of the whole run are in `promptfoo_run`. A result of an attack in several turns keeps them
+in the answer's metadata. A provider that is a program or an agent makes calls of its own, which are
+in no result."""
 
 import re
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ from reviewer.importing.formats.base import (
     value_of,
 )
 from reviewer.importing.formats.chat import are_messages
+from reviewer.importing.formats.promptfoo_run import Run, given
 from reviewer.importing.head import Head
 from reviewer.importing.messages import Transcript
 from reviewer.importing.reader import Broken, Foreign, Rejected
@@ -42,6 +44,8 @@ HIDDEN = "what the provider itself called to answer is not in promptfoo's result
 TRACED = "what promptfoo traced of the provider is not read"
 _FAILED, _BROKE = 1, 2
 """`failureReason` of a result: an assertion failed; there is no answer, because something broke."""
+_CALLED = frozenset(("tool_calls", "function_call"))
+"""`finishReason` of an answer that is calls."""
 _ENDS = {"stop": "stop", "length": "max_output_tokens", "content_filter": "content_filter"}
 
 
@@ -65,38 +69,55 @@ class PromptfooReader(Format):
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         with source.open() as handle:
             start = handle.read(1)
-        eval_file = start in (b"{", b"\xef") and _is_eval(Head(source.path).first)
-        if not eval_file:
-            for number, (name, value) in enumerate(source.records(), 1):
-                if isinstance(value, Broken):
-                    yield value
-                else:
-                    yield source.attempt(partial(_result, source, number, value, False, ""), name)
+        if start in (b"{", b"\xef") and _is_eval(Head(source.path).first):
+            yield from _of_eval(source)
             return
-        yield from _of_eval(source)
+        run = Run()
+        for _, value in source.records():
+            run.result(value)
+        source.reached = 0
+        for number, (name, value) in enumerate(source.records(), 1):
+            if isinstance(value, Broken):
+                yield value
+            else:
+                yield source.attempt(partial(_result, source, number, value, run), name)
+
+
+_WAYS = (("results", "prompts", EACH), ("results", "results", EACH), ("results", EACH))
 
 
 def _of_eval(source: Source) -> Iterator[Foreign | Broken]:
-    prompts: list[str] = []
-    stamp, number = "", 0
-    ways = (("results", "prompts", EACH), ("results", "results", EACH), ("results", EACH))
-    for part in source.walk(*ways):
-        if part.path[:2] == ("results", "prompts") and len(part.path) == 3:
-            prompts.append(text(at_path(value_of(source, part), "provider")))
-        elif part.path == ("results", "timestamp"):
-            stamp = text(value_of(source, part))
-        elif _is_place(part.path):
+    run, number = _run(source), 0
+    for part in source.walk(*_WAYS):
+        if _is_place(part.path):
             number += 1
             name = f"result {number}"
             if part.problem:
                 yield Broken((part.problem,), name)
                 continue
-            several = len(prompts) > len(set(prompts))
-            yield source.attempt(partial(_parsed, source, number, part.raw, several, stamp), name)
+            yield source.attempt(partial(_parsed, source, number, part.raw, run), name)
         elif part.problem:
             yield Broken((part.problem,), "results")
+    for candidate, lost, counted in run.lacking():
+        yield Broken((f"incomplete:{lost} of {counted} results that promptfoo counted",), candidate)
     if not number:
         source.notes.add(NO_RESULTS)
+
+
+def _run(source: Source) -> Run:
+    """Return the facts of a run, of which some are after its results."""
+    run = Run()
+    for part in source.walk(*_WAYS):
+        if part.path[:2] == ("results", "prompts") and len(part.path) == 3:
+            run.prompt(int(part.path[2]), value_of(source, part))
+        elif part.path == ("results", "timestamp"):
+            run.stamp = text(value_of(source, part))
+        elif part.path == ("config",):
+            run.settings(mapping(value_of(source, part)).get("providers"))
+        elif _is_place(part.path) or part.problem:
+            run.result(value_of(source, part))
+    source.reached = 0
+    return run
 
 
 def _is_place(path: tuple[str | int, ...]) -> bool:
@@ -120,11 +141,11 @@ def _is_result(value: Any) -> bool:
     return "success" in value and bool({"testIdx", "gradingResult", "vars"} & value.keys())
 
 
-def _parsed(source: Source, number: int, raw: bytes, several: bool, stamp: str) -> Foreign:
-    return _result(source, number, source.value(raw), several, stamp)
+def _parsed(source: Source, number: int, raw: bytes, run: Run) -> Foreign:
+    return _result(source, number, source.value(raw), run)
 
 
-def _result(source: Source, number: int, value: Any, several: bool, stamp: str) -> Foreign:
+def _result(source: Source, number: int, value: Any, run: Run) -> Foreign:
     if not _is_result(value):
         raise Rejected("type:result")
     draft = Draft("promptfoo")
@@ -152,26 +173,24 @@ def _result(source: Source, number: int, value: Any, several: bool, stamp: str) 
     if cached:
         draft.note(CACHED)
     provider = value.get("provider")
-    made_by = text(at_path(provider, "id")) or text(provider)
-    who = text(at_path(provider, "label")) or made_by
-    if _is_program(made_by):
+    if _is_program(text(at_path(provider, "id")) or text(provider)) or run.calls_itself(value):
         draft.unread("response (its provider's own calls)")
         draft.note(HIDDEN)
     if value.get("traceId") or at_path(response, "metadata", "traceSnapshots"):
         draft.unread("traceId")
         draft.note(TRACED)
-    label = text(at_path(value, "prompt", "label"))
-    test = value.get("testIdx")
+    elif text(response.get("finishReason")) in _CALLED and not draft.calls():
+        draft.unread("response (calls that are not in it)")
+        draft.note(HIDDEN)
     named = text(at_path(value, "testCase", "description")) or text(value.get("description"))
-    place = test + 1 if isinstance(test, int) else number
     return draft.foreign(
-        episode_id=named or f"{source.place}-{place}",
-        candidate_id=source.candidate or _candidate(who, label if several else "") or source.home,
+        episode_id=_episode(source, value, named, run) or f"{source.place}-{number}",
+        candidate_id=source.candidate or run.candidate(value) or source.home,
         final_message=draft.last_words(),
         cost_usd=None if cached else _cost(value, response),
         latency_ms=None if cached else amount(value.get("latencyMs")) or None,
         usage=None if cached else _tokens(response.get("tokenUsage")),
-        started_at=draft.at(stamp) if stamp else None,
+        started_at=draft.at(run.stamp) if run.stamp else None,
         termination="error" if error else _ENDS.get(text(response.get("finishReason"))),
         verdict=_verdict(value, text(error), draft),
         title=named,
@@ -184,8 +203,14 @@ _READ = (
 )
 
 
-def _candidate(who: str, label: str) -> str:
-    return f"{who} {label[:60]}".strip()
+def _episode(source: Source, value: dict[str, Any], named: str, run: Run) -> str:
+    """Return the name of a result's test: its description, numbered where tests of one description
+    have other variables; else the test's number. Empty where it has neither."""
+    if named:
+        place = source.request_place(named, given(value))
+        return f"{named}#{place + 1}" if place else named
+    test = run.place(value)
+    return "" if test is None else f"{source.place}-{test + 1}"
 
 
 def _cost(value: dict[str, Any], response: dict[str, Any]) -> float | None:
@@ -295,7 +320,7 @@ def _tokens(usage: Any) -> dict[str, int] | None:
     return tokens(
         input_tokens=held.get("prompt"),
         output_tokens=held.get("completion"),
-        cached_tokens=held.get("cached") if held.get("prompt") else None,
+        cached_tokens=at_path(held, "completionDetails", "cacheReadInputTokens"),
         reasoning_tokens=at_path(held, "completionDetails", "reasoning"),
         total_tokens=held.get("total"),
     )

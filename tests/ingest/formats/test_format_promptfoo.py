@@ -14,6 +14,8 @@ from reviewer.importing.source import Source
 
 READER = PromptfooReader()
 SAMPLE = DATA / "promptfoo" / "results.json"
+REPEATED = DATA / "promptfoo" / "repeated.json"
+MODEL = "openai:chat:gpt-4o-mini {{question}}"
 
 
 def loaded() -> Any:
@@ -126,7 +128,8 @@ def test_each_turn_of_an_attack_is_read(tmp_path: Path) -> None:
 
 def test_prompts_of_one_provider_are_candidates(tmp_path: Path) -> None:
     value = loaded()
-    value["results"]["prompts"].append({**value["results"]["prompts"][0], "label": "other"})
+    other = {**value["results"]["prompts"][0], "label": "other"}
+    value["results"]["prompts"].append({**other, "metrics": {}})
     found = records(written(tmp_path, json.dumps(value)))
     assert found[0]["candidate_id"] == "openai:model-a {{question}}"
 
@@ -192,3 +195,97 @@ def test_a_file_that_is_cut_off_gives_what_is_whole(tmp_path: Path) -> None:
         told = [json.loads(one.raw)["events"] for one in found if isinstance(one, Foreign)]
         assert told == whole[: len(told)]
         assert len(told) == len(whole) or any(isinstance(one, Broken) for one in found)
+
+
+def test_repetitions_of_a_test_are_attempts_of_one_episode() -> None:
+    found = [one for one in READER.traces(Source(REPEATED)) if isinstance(one, Foreign)]
+    told = [json.loads(one.raw) for one in found]
+    assert len(told) == 12
+    own = [one for one in told if one["candidate_id"] == MODEL]
+    assert [one["episode_id"] for one in own] == ["price", "price#2", "price", "price#2"]
+
+
+def test_repetitions_without_a_description_have_the_number_of_the_first(tmp_path: Path) -> None:
+    rows = json.loads(REPEATED.read_text())["results"]["results"]
+    for row in rows:
+        del row["testCase"]["description"]
+    found = records(lines(tmp_path, rows[::-1]))
+    assert {one["episode_id"] for one in found} == {"results-1", "results-2"}
+
+
+def test_providers_of_one_name_are_candidates_of_their_own(tmp_path: Path) -> None:
+    run = json.loads(REPEATED.read_text())
+    rows = run["results"]["results"]
+    told = {MODEL, f"{MODEL} #2", "caller {{question}}"}
+    assert {one["candidate_id"] for one in records(lines(tmp_path, rows))} == told
+    whole = READER.traces(Source(REPEATED))
+    assert {json.loads(one.raw)["candidate_id"] for one in whole if isinstance(one, Foreign)} == (
+        told
+    )
+
+
+def test_prompts_that_begin_alike_are_candidates_of_their_own(tmp_path: Path) -> None:
+    rows = json.loads(REPEATED.read_text())["results"]["results"]
+    for row in rows:
+        row["prompt"]["label"] = (
+            "You are a helpful assistant of a shop that sells lamps to people "
+            + (str(row["promptIdx"]))
+        )
+    assert len({one["candidate_id"] for one in records(lines(tmp_path, rows))}) == 3
+
+
+def test_results_that_promptfoo_counted_and_did_not_write_are_refused(tmp_path: Path) -> None:
+    found = [one for one in READER.traces(Source(REPEATED)) if isinstance(one, Broken)]
+    code = "incomplete:2 of 6 results that promptfoo counted"
+    assert [(one.codes, one.name) for one in found] == [
+        ((code,), name) for name in (MODEL, f"{MODEL} #2", "caller {{question}}")
+    ]
+
+
+def test_calls_that_promptfoo_made_for_the_model_are_not_measured(tmp_path: Path) -> None:
+    run = json.loads(REPEATED.read_text())
+    for told in (run, _without_settings(run)):
+        path = written(tmp_path, json.dumps(told))
+        found = [one for one in READER.traces(Source(path)) if isinstance(one, Foreign)]
+        called = [one for one in map(_record, found) if "39.50" in str(one.get("final_message"))]
+        assert len(called) == 2
+        assert all(one["unread"] for one in called)
+        assert not [
+            one for one in map(_record, found) if events(one, "tool_call") and "unread" in one
+        ]
+
+
+def _without_settings(run: dict[str, Any]) -> dict[str, Any]:
+    return {**run, "config": {}}
+
+
+def _record(one: Foreign) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(one.raw)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("provider", "hides"),
+    [("openai:chat:gpt", False),
+     ({"id": "openai:chat:gpt", "config": {"tools": [{"function": {"name": "f"}}]}}, False),
+     ({"id": "openai:chat:gpt", "config": {"tools": [{"name": "f", "input_schema": {}}]}}, False),
+     ({"id": "openai:chat:gpt", "config": {"tools": [{"type": "web_search_20250305"}]}}, True),
+     ({"id": "openai:chat:gpt", "config": {"mcp": {"enabled": True}}}, True),
+     ({"openai:chat:gpt": {"config": {"functionToolCallbacks": {"f": "x"}}}}, True)],
+)  # fmt: skip
+def test_a_provider_that_calls_tools_itself_is_known_by_its_settings(
+    tmp_path: Path, provider: Any, hides: bool
+) -> None:
+    run = loaded()
+    run["results"]["results"] = [
+        {**run["results"]["results"][0], "provider": {"id": "openai:chat:gpt", "label": ""}}
+    ]
+    run["results"]["prompts"] = []
+    run["config"] = {"providers": [provider]}
+    (record,) = records(written(tmp_path, json.dumps(run)))
+    assert ("unread" in record) is hides
+
+
+def test_tokens_that_a_provider_had_cached_are_read() -> None:
+    found = [one for one in READER.traces(Source(REPEATED)) if isinstance(one, Foreign)]
+    assert {json.loads(one.raw)["usage"]["cached_tokens"] for one in found} == {4}
