@@ -29,10 +29,13 @@ NICE = 5
 """Lower priority than the process that draws, for what the first rows do not wait for."""
 
 
-class Said(NamedTuple):
-    """One message of the second process: a question, started or (`done`) answered."""
+_Question = tuple[str, tuple[Any, ...]]
 
-    question: tuple[str, tuple[Any, ...]]
+
+class Said(NamedTuple):
+    """One message of the second process: a question, to be answered or (`done`) answered."""
+
+    question: _Question
     done: bool = False
     answer: Any = None
 
@@ -43,17 +46,17 @@ class HeadStart:
     def __init__(self, pid: int, pipe: int) -> None:
         self._pid = pid
         self._heard = Condition()
-        self._begun: tuple[str, tuple[Any, ...]] | None = None
+        self._begun: list[_Question] = []
         self._answers: list[Said] = []
         self._kept, self._spoken = True, False
         Thread(target=self._hear, args=(pipe,), name="head start", daemon=True).start()
 
     def answer(self, name: str, *arguments: Any) -> Any:
         """Return the desk's answer to this question, MISSING when the second process did not ask
-        it. Wait only for its first message, and for a question that it is working on."""
+        it. Wait only for its first message, and for a question that it is going to answer."""
         question = name, arguments
         with self._heard:
-            self._heard.wait_for(lambda: self._spoken and self._begun != question)
+            self._heard.wait_for(lambda: self._spoken and question not in self._begun)
             found = (said.answer for said in self._answers if said.question == question)
             return next(found, MISSING)
 
@@ -75,14 +78,17 @@ class HeadStart:
                 said = pickle.load(words)  # from a fork of this program, so trusted
                 with self._heard:
                     self._spoken = True
-                    self._begun = None if said.done else said.question
                     if not self._kept:
                         self._answers.clear()
                     if said.done:
+                        self._begun = [one for one in self._begun if one != said.question]
                         self._answers.append(said)
+                    else:
+                        self._begun.append(said.question)
                     self._heard.notify_all()
         with self._heard:
-            pid, self._pid, self._spoken, self._begun = self._pid, 0, True, None
+            pid, self._pid, self._spoken = self._pid, 0, True
+            self._begun.clear()
             self._heard.notify_all()
         with suppress(ChildProcessError):
             os.waitpid(pid, 0)
@@ -107,15 +113,23 @@ def _ask(make: "Callable[[], Desk]", workspace: "Workspace", writing: int) -> No
     from reviewer.tui.screens.scorecard.reading import Arrangement, Question, read, read_early
 
     with os.fdopen(writing, "wb", buffering=0) as pipe:
+
+        def tell(said: Said) -> None:
+            pipe.write(pickle.dumps(said))
+
         asked = make()
         asked.scorecards.apart = False
-        desk = cast("Desk", _Telling(asked, lambda said: pipe.write(pickle.dumps(said))))
+        desk = cast("Desk", _Telling(asked, tell))
         question = Question("", "", Arrangement())
         desk.scorecards.saved_views()
         early = read_early(desk, question)
         if early is not None:
             desk.scorecards.rows(early.suite_id, early.candidate_id, early.rows.keys[:PAGE])
             question = question._replace(suite_id=early.suite_id, candidate_id=early.candidate_id)
+            # What takes long is waited for from now on, however soon it is asked.
+            place = early.suite_id, early.candidate_id
+            tell(Said(("scorecards.order", (*place, *question.looking[:4]))))
+            tell(Said(("scorecards.card", place)))
         os.nice(NICE)
         found = read(desk, question).card
         if found is not None and found.reasons and found.reasons[0].evidence:

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from reviewer.cli.opening import desk_of, desk_on, release_of, workspace_of
+from reviewer.cli.opening import desk_of, desk_on, release_of
 from reviewer.cli.say import fact, note, out, out_json
-from reviewer.desk import early_stats
 from reviewer.desk.desk import Desk
 from reviewer.desk.drafts import no_evidence
 from reviewer.desk.errors import DeskError
@@ -21,7 +20,6 @@ from reviewer.exit_codes import ExitCode
 def run(arguments: argparse.Namespace) -> int:
     if arguments.release:
         return _run_release(arguments)
-    early_stats.begin(workspace_of(arguments), arguments.suite)
     desk = desk_on(arguments, arguments.suite)
     no_evidence(desk.place)
     suite, candidate = release_of(arguments, desk)

@@ -116,6 +116,31 @@ def test_it_waits_only_for_what_is_worked_on_and_leaves_nothing_behind() -> None
     assert _python(OTHERS) == ""
 
 
+TOLD_AHEAD = """
+import os, pickle, time
+from reviewer.cli.head_start import MISSING, HeadStart, Said
+from reviewer.forks import fork
+
+LONG, SHORT = ("scorecards.card", ("a", "b")), ("scorecards.rows", ("a", [1, 2]))
+
+def speak(pipe):
+    with os.fdopen(pipe, "wb", buffering=0) as words:
+        for said in Said(LONG), Said(SHORT), Said(SHORT, True, "short"):
+            words.write(pickle.dumps(said))
+        time.sleep(0.3)
+        words.write(pickle.dumps(Said(LONG, True, "long")))
+
+ahead = HeadStart(*fork(speak))
+assert ahead.answer(SHORT[0], *SHORT[1]) == "short"
+assert ahead.answer("scorecards.order") is MISSING
+assert ahead.answer(LONG[0], *LONG[1]) == "long"  # told first, and answered after the others
+"""
+
+
+def test_a_question_that_will_be_answered_is_waited_for() -> None:
+    assert _python(TOLD_AHEAD) == ""
+
+
 AS_LOADED_LATER = """
 import sys
 from pathlib import Path
