@@ -18,7 +18,15 @@ from typing import Any, NamedTuple
 from reviewer.importing.draft import Draft, amount, summed, tokens
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import parse_text
-from reviewer.importing.formats.base import Format, clipped, folder_names, mapping, objects, text
+from reviewer.importing.formats.base import (
+    SAYS_BOTH,
+    Format,
+    clipped,
+    folder_names,
+    mapping,
+    objects,
+    text,
+)
 from reviewer.importing.head import Head
 from reviewer.importing.messages import Transcript
 from reviewer.importing.messages.text_calls import calls_in
@@ -117,7 +125,10 @@ def _result(source: Source, value: Any, scores: "_Scores") -> Foreign:
     account.read(value, _READ)
     account.whole(value["result"], value.get("reasoning_content"))
     account.tell(value, draft)
-    waited = _sum(value.get("latency"))
+    waited, verdict = _sum(value.get("latency")), scores.of(own)
+    if broke and verdict is not None and verdict.passed:  # of irrelevance, no answer is right
+        verdict = SourceVerdict(exception=value["result"], detail=verdict.detail)
+        draft.note(SAYS_BOTH)
     return draft.foreign(
         episode_id=own,
         candidate_id=source.candidate or _model(source.path) or source.home,
@@ -126,7 +137,7 @@ def _result(source: Source, value: Any, scores: "_Scores") -> Foreign:
         latency_ms=None if waited is None else waited * 1000,
         usage=_usage(value),
         termination="error" if broke else "max_steps" if told.stopped else None,
-        verdict=scores.of(own),
+        verdict=verdict,
     )
 
 

@@ -182,3 +182,16 @@ def test_the_rules_of_a_reader_hold(path: Path, tmp_path: Path) -> None:
     copy = laid(tmp_path) / path.relative_to(FILES)
     assert read(READER, copy)
     check_reader(READER, copy, mutants=40)
+
+
+def test_an_answer_that_broke_is_no_pass(tmp_path: Path) -> None:
+    """In a question that asks for no call, BFCL counts an error of the endpoint as right."""
+    path = laid(tmp_path) / FC.relative_to(FILES) / "non_live" / "BFCL_v4_irrelevance_result.json"
+    passed = [one.verdict is not None and one.verdict.passed for one in attempts(path)]
+    place, rows = passed.index(True), lines(path)
+    broken = {"result": "Error during inference: Error code: 400 - bad", "traceback": "…"}
+    rows[place] = {"id": rows[place]["id"], **broken}
+    found = attempts(written(path, rows))[place]
+    assert found.verdict is not None
+    assert found.verdict.passed is None
+    assert any("both" in note for note in found.notes)
