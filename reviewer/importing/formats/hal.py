@@ -80,6 +80,8 @@ class Run:
         self.benchmark = ""
         self.candidate = ""
         self.summary: dict[str, Any] = {}
+        self.stray = False
+        """Whether an answer that names no task called something: any task's agent may have."""
         self._lists: dict[str, set[str]] = {}
         self._accuracy: Any = None
 
@@ -152,6 +154,8 @@ class Run:
         if task_id is None:
             task_id = at_path(value, "attributes", "weave_task_id")
         output = value.get("output")
+        if task_id is None and _calls(output):
+            self.stray = True
         if task_id is None or not isinstance(output, dict):
             return
         if not output.get("usage") and not output.get("choices"):
@@ -162,6 +166,12 @@ class Run:
         task.calls.append(place)
         if value.get("parent_id"):
             task.passed_on.add(str(value["parent_id"]))
+
+
+def _calls(output: Any) -> bool:
+    """Return whether an answer of a model calls tools."""
+    messages = [at_path(one, "message") for one in objects(at_path(output, "choices"))]
+    return any(one.get("tool_calls") or one.get("function_call") for one in objects(messages))
 
 
 def _listed(value: Any) -> list[Any]:
@@ -307,6 +317,8 @@ class HalReader(Format):
         draft.note("HAL states the cost of the whole run only")
         draft.source["run"] = run.summary
         usage = _conversation(source, draft, task)
+        if run.stray:
+            draft.unread("raw_logging_results (calls of no task)")
         tell_rest(task.result, draft)
         if task.compact is not None:
             tell_rest(task.compact, draft, "raw_logging_results", HARMLESS)
@@ -342,8 +354,11 @@ def _conversation(source: Source, draft: Draft, task: Task) -> dict[str, int] | 
         messages = task.compact.get("messages")
         _add_all(draft, messages)
         draft.note("the longest conversation of each task is all that HAL kept")
-        made = task.compact.get("call_metadata")
-        return _usage([one.get("usage") for one in objects(made)])
+        made = objects(task.compact.get("call_metadata"))
+        answers = sum(role_of(one) == "assistant" for one in objects(messages))
+        if answers < max(whole(task.compact.get("call_count")) or 0, len(made)):
+            draft.unread("raw_logging_results (answers in other conversations)")
+        return _usage([one.get("usage") for one in made])
     if task.calls:
         calls = Calls(draft)
         with source.open() as handle:

@@ -131,6 +131,33 @@ def test_newer_harnesses_keep_one_conversation_a_task(tmp_path: Path) -> None:
     assert any("no conversation" in note for note in second[1].notes)
 
 
+def test_answers_in_other_conversations_than_the_longest_are_not_measured(tmp_path: Path) -> None:
+    """The harness keeps the longest conversation, and how many answers there were in all."""
+    value = run_file()
+    kept = {"messages": [USER, CALL, SEEN, DONE], "call_metadata": [{"usage": None}] * 3}
+    for told in ({"call_count": 3}, {}):
+        value["raw_logging_results"] = {"t-1": {**kept, **told}}
+        (first, _), _ = traces(tmp_path, value)
+        assert len(first[0]["unread"]) == 1
+    value["raw_logging_results"]["t-1"]["call_metadata"] = [{"usage": None}] * 2
+    (first, _), _ = traces(tmp_path, value)
+    assert "unread" not in first[0]
+
+
+def test_calls_that_name_no_task_leave_every_task_not_measured(tmp_path: Path) -> None:
+    """A call that a thread made has no task: the tracer names it by the thread's context."""
+    lost = logged(1, [USER], CALL)
+    for place in (lost, lost["attributes"]):
+        del place["weave_task_id"]
+    value = run_file()
+    value["raw_logging_results"].append(lost)
+    found, _ = traces(tmp_path, value)
+    assert all(record["unread"] for record, _ in found)
+    lost["output"]["choices"] = [{"message": DONE}]
+    found, _ = traces(tmp_path, value)
+    assert "unread" not in found[0][0]
+
+
 def test_actions_stand_in_where_nothing_was_logged(tmp_path: Path) -> None:
     value = run_file()
     value["raw_logging_results"] = []
