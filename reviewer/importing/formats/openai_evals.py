@@ -27,6 +27,7 @@ from reviewer.importing.source import Source
 from reviewer.trace.record import SourceVerdict
 
 _ITEM = "eval.run.output_item"
+NO_ANSWER = "no answer of a model is in the file: what was done is not known"
 _PASSED = {"pass": True, "passed": True, "fail": False, "failed": False}
 _ENDS = {"stop": "stop", "length": "max_output_tokens", "content_filter": "content_filter"}
 
@@ -82,6 +83,9 @@ def _item(source: Source, value: Any) -> Foreign:
     error = _error(sample.get("error"))
     if error:
         transcript.wrong(error)
+    elif not answers:
+        draft.unread("sample.output")
+        draft.note(NO_ANSWER)
     transcript.finish()
     account.read(value, _READ)
     account.read(sample, ("input", "output", "usage", "error", "model", "finish_reason"))
@@ -111,7 +115,7 @@ _READ = (
 def _error(value: Any) -> str:
     """Return the error; the API has an empty error where nothing broke."""
     held = mapping(value)
-    return text(held.get("message")) or text(held.get("code"))
+    return text(held.get("message")) or text(held.get("code")) or text(value)
 
 
 def _tokens(usage: Any) -> dict[str, int] | None:

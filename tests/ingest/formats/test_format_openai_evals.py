@@ -78,3 +78,19 @@ def test_an_unknown_part_of_a_sample_that_could_be_an_act_is_not_measured(tmp_pa
     item["sample"]["steps"] = [{"tool": "wire", "input": {"to": 1}}]
     (found,) = read(READER, lines(tmp_path, [item]))
     assert json.loads(found.raw)["unread"]
+
+
+@pytest.mark.parametrize("sample", [None, {}, {"input": [], "output": []}])
+def test_an_item_without_an_answer_is_not_measured(tmp_path: Path, sample: Any) -> None:
+    """A run over stored answers asks no model: an item then has no sample."""
+    (found,) = read(READER, lines(tmp_path, [{**items()[0], "sample": sample}]))
+    record = json.loads(found.raw)
+    assert [one["path"] for one in record["unread"]] == ["sample.output"]
+
+
+def test_an_error_that_is_a_text_is_an_error(tmp_path: Path) -> None:
+    item = items()[0]
+    item["sample"]["error"] = "the model broke"
+    (found,) = read(READER, lines(tmp_path, [item]))
+    assert found.verdict is not None
+    assert (found.verdict.passed, found.verdict.exception) == (None, "the model broke")
