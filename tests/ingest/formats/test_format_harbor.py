@@ -148,6 +148,26 @@ def test_a_reward_that_harbor_would_not_take_is_no_pass(
     assert any("takes no reward" in note for note in found.notes)
 
 
+@pytest.mark.parametrize(
+    ("trial", "told", "passed"),
+    [(f"{CUT}__bbbbbbb", {"reward_valid": True}, True),
+     (f"{CUT}__ccccccc", {"reward_valid": False}, None),
+     (f"{CUT}__ccccccc", {"step_results": [
+         {"step_name": "one", "exception_info": {"exception_type": "VerifierTimeoutError"}}
+     ]}, None),
+     (f"{CUT}__ccccccc", {"reward_valid": True, "exception_info": {
+         "exception_type": "CancelledError"}}, None)],
+)  # fmt: skip
+def test_a_reward_counts_as_the_trial_states_and_after_every_exception_of_it(
+    tmp_path: Path, trial: str, told: dict[str, Any], passed: bool | None
+) -> None:
+    given = {"verifier_result": {"rewards": {"reward": 1.0}}}
+    _, found = read(changed(tmp_path, trial, **given, **told))
+    assert found.verdict is not None
+    assert found.verdict.passed is passed
+    assert found.verdict.detail["reward_valid"] is (passed is True)
+
+
 def test_a_timeout_leaves_the_reward_valid() -> None:
     record, found = read(JOB / f"{CUT}__ccccccc")
     assert found.verdict is not None

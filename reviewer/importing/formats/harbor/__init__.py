@@ -35,7 +35,7 @@ _PROVIDER = (
     "BadRequestError", "UnprocessableEntityError", "UnsupportedParamsError",
     "APIResponseValidationError", "BudgetExceededError", "AgentAuthenticationError",
     "ModelNotFoundError", "ApiProviderResourceNotFoundError", "AuthenticationError",
-    "PermissionDeniedError", "NotFoundError",
+    "PermissionDeniedError", "NotFoundError", "UnsupportedModelParametersError",
 )  # fmt: skip
 _HARNESS = (
     "ServiceOperationsUnsupportedError", "VercelScopeError", "DspyImportError",
@@ -167,11 +167,24 @@ class Ending(NamedTuple):
 
 def ended(trial: dict[str, Any]) -> Ending:
     """Return how the trial ended. An exception in a step counts for the trial."""
-    for holder in (trial, *steps_of(trial)):
-        name = mapping(holder.get("exception_info")).get("exception_type")
-        if isinstance(name, str) and name:
-            return Ending(ENDS.get(name, "error"), name[:200])
+    for name in _exceptions(trial):
+        return Ending(ENDS.get(name, "error"), name[:200])
     return Ending("completed" if trial.get("finished_at") else None, None)
+
+
+def _exceptions(trial: dict[str, Any]) -> list[str]:
+    """Return the names of the exceptions of a trial and of its steps."""
+    told = [mapping(one.get("exception_info")) for one in (trial, *steps_of(trial))]
+    return [name for one in told if (name := text(one.get("exception_type")))]
+
+
+def _counts(trial: dict[str, Any]) -> bool:
+    """Return whether Harbor itself takes the reward of a trial. Newer ones state it: some
+    exceptions of the agent leave it valid, as does a policy of the job's own."""
+    names, stated = _exceptions(trial), trial.get("reward_valid")
+    if stated is True:
+        return all(ENDS.get(name) != "infrastructure_error" for name in names)
+    return all(name in VALID for name in names) and not (names and stated is False)
 
 
 def steps_of(trial: dict[str, Any]) -> list[dict[str, Any]]:
@@ -203,12 +216,13 @@ def verdict_of(trial: dict[str, Any], draft: Draft) -> SourceVerdict:
         draft.note("the trial has no verdict of a verifier: not scored")
     elif passed is None:
         draft.note("the reward is neither 0 nor 1, or several differ: neither pass nor fail")
-    if end.exception is not None and rewards is not None and end.exception not in VALID:
+    valid = rewards is not None and _counts(trial)
+    if end.exception is not None and rewards is not None and not valid:
         draft.note("Harbor's own policy takes no reward of a trial that ended with this exception")
         passed = None if passed else passed  # a fail stays a fail
     detail: dict[str, Any] = {"rewards": rewards} if rewards else {}
     if end.exception is not None:
-        detail["reward_valid"] = rewards is not None and end.exception in VALID
+        detail["reward_valid"] = valid
     return SourceVerdict(passed=passed, reward=reward, exception=end.exception, detail=detail)
 
 
