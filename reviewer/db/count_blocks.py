@@ -45,6 +45,13 @@ _Row = tuple[int, int, bytes, str, bytes, bytes, bytes]
 """A row of `count_block`."""
 
 
+def are_kept(connection: sqlite3.Connection, candidate: int) -> bool:
+    """Return whether any block of a candidate is kept."""
+    span = candidate << _SHIFT, (candidate + 1 << _SHIFT) - 1
+    some = "SELECT 1 FROM count_block WHERE id BETWEEN ? AND ? LIMIT 1"
+    return connection.execute(some, span).fetchone() is not None
+
+
 def counts_of(connection: sqlite3.Connection, candidate: int) -> CountColumns:
     """Return the counts of every episode with a row of `roll` for this candidate."""
     found = CountColumns(array("q"), [], array("q"), array("q"), array("q"))

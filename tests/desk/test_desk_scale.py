@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_desk_grid import ONE, SHOWN, SUITE, TWO, write_suite, write_traces
 
+from reviewer.db import count_blocks
 from reviewer.db.codec import (
     DIAGNOSTICS,
     diagnostic_columns,
@@ -26,6 +28,7 @@ from reviewer.db.codec import (
     pack_diagnostics,
     unpack_diagnostics,
 )
+from reviewer.db.connection import transaction
 from reviewer.db.figure_blocks import noted_of
 from reviewer.db.queries import episodes, report_figures
 from reviewer.db.queries.episode_order import (
@@ -39,10 +42,12 @@ from reviewer.db.queries.episodes import FirstSet, RollRow
 from reviewer.db.queries.report_figures import diagnostic_means
 from reviewer.db.queries.traces import findings_of, traces_of
 from reviewer.db.registry import episode_names
+from reviewer.db.schema import open_writer
 from reviewer.db.search import catch_up
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.reports.evidence import episode_totals, failing_traces
+from reviewer.desk.scorecards import cache
 from reviewer.report.evidence import EpisodeCounts, FailedTrace
 from reviewer.stats.cost_latency import latency_quantile
 from reviewer.suite.gates import ALWAYS
@@ -330,6 +335,47 @@ def test_a_complete_candidate_is_asked_of_roll_ups_alone(desk: Desk, text: str) 
                 assert sorted(group_rows(connection, asked, group, medians)) == sorted(
                     group_rows(connection, other, group, medians)
                 )
+
+
+def test_rows_from_counts_in_columns_are_those_of_sql_before_and_after_a_write(
+    mine: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(count_blocks, "LARGE_EPISODES", 0)
+    late = "agent-late"
+    take(mine, "late.jsonl", lines(late, 1))
+    with closing(open_writer(mine.store)) as writer, transaction(writer, mine.store):
+        count_blocks.make_missing(writer)
+
+    def answers(desk: Desk) -> list[object]:
+        ways = list(itertools.product(ORDERS, (False, True), (False, True)))
+        cards, of = desk.scorecards, (SUITE, late)
+        return [
+            *(cards.order(*of, *way, most=most) for way in ways for most in (-1, 5)),
+            *(cards.groups(*of, group, *way) for group in ("tag", "category") for way in ways),
+            *(cards.totals(*of, failing, text) for failing in (False, True) for text in ("", "0")),
+            cards.maybe_red(SUITE, (late, ONE)),
+        ]
+
+    def by_sql() -> list[object]:
+        desk = mine.desk()
+        with monkeypatch.context() as patch:
+            patch.setattr(cache, "columns_for", lambda *_: None)
+            try:
+                return answers(desk)
+            finally:
+                desk.close()
+
+    desk = mine.desk()
+    found = []
+    for write in (None, lines(late, 2), lines(FULL, 9), lines(late, 3, count=7), lines(late, 9)):
+        if write is not None:
+            take(mine, "more.jsonl", write)
+        found.append((desk.scorecards._grid._columns, answers(desk)))
+        assert found[-1][1] == by_sql()
+    kept = [columns for columns, _ in found[1:]]
+    assert len({id(columns) for columns in kept}) == 3  # FULL is another, and attempt 9 is beyond
+    assert found[0][1] != found[-1][1]
+    desk.close()
 
 
 def test_a_candidate_becomes_complete_when_its_last_episode_comes(mine: Door) -> None:

@@ -157,7 +157,8 @@ def ordered_episodes(
     return [row[0] for row in _rows(connection, sql, among, provide)]
 
 
-_LABELS: dict[str, str] = {"tag": "e.tags", "category": CATEGORY}
+LABELS: dict[str, str] = {"tag": "e.tags", "category": CATEGORY}
+"""The column whose text has the labels of an episode `e`."""
 
 
 def grouped(
@@ -167,10 +168,10 @@ def grouped(
     without any under the empty label; labels in order of first occurrence."""
     among = _from(connection, asked)
     sql = (
-        f"SELECT {among.key}, {_LABELS[group]} FROM {{tables}} WHERE {among.clause}"
+        f"SELECT {among.key}, {LABELS[group]} FROM {{tables}} WHERE {among.clause}"
         f" ORDER BY {_ordered(asked, among)}"
     )
-    labels = _Labels(group)
+    labels = Labels(group)
     found: dict[str, list[int]] = {}
     for key, raw in _rows(connection, sql, among, provide):
         for label in labels[raw]:
@@ -187,7 +188,7 @@ def group_rows(
 ) -> list[GroupRow]:
     """Return the sums for group heads, over the episodes that pass the filter."""
     among = _from(connection, asked)
-    alike = f"{_LABELS[group]}, " + ", ".join(
+    alike = f"{LABELS[group]}, " + ", ".join(
         f"coalesce(s.{name}, r.{name}, 0)" if among.firsts else f"coalesce(r.{name}, 0)"
         for name in ("measured", "passes", "attempts")
     )
@@ -210,7 +211,7 @@ def group_rows(
     for *group_of, gate, fails, open_ in _rows(connection, gates, by_gate, provide):
         for counts, count in ((failed, fails), (unknown, open_)):
             counts.setdefault(tuple(group_of), [0] * len(GATES))[GATES.index(gate)] = count
-    labels = _Labels(group)
+    labels = Labels(group)
     return [
         GroupRow._make(
             (label, *row[1:], *(tuple(of.get(row[:5], _NO_GATE)) for of in (failed, unknown)))
@@ -220,7 +221,7 @@ def group_rows(
     ]
 
 
-class _Labels(dict[str | None, tuple[str, ...]]):
+class Labels(dict[str | None, tuple[str, ...]]):
     """The labels in a column's text."""
 
     def __init__(self, group: GroupBy) -> None:

@@ -219,6 +219,12 @@ _RED = sum(FAIL << (2 * gate) for gate in range(len(GATES)))
 """A gate mask has one of these bits set where a gate fails, critically or not."""
 
 
+_LOST_RED = (
+    "EXISTS (SELECT 1 FROM trace t WHERE t.candidate = r.candidate AND t.episode = r.episode"
+    f" AND t.infra = 1 AND t.gates & {_RED} <> 0)"
+)
+
+
 def maybe_red(connection: sqlite3.Connection, candidate: int) -> list[int]:
     """Return the episodes with an attempt that fails, or fails a gate; also with one lost to
     infrastructure, whose gates are shown and counted nowhere."""
@@ -226,14 +232,21 @@ def maybe_red(connection: sqlite3.Connection, candidate: int) -> list[int]:
         "EXISTS (SELECT 1 FROM gate_count g WHERE g.candidate = r.candidate AND g.first = 0"
         " AND g.episode = r.episode AND g.failed > 0)"
     )
-    taken = (
-        "EXISTS (SELECT 1 FROM trace t WHERE t.candidate = r.candidate AND t.episode = r.episode"
-        f" AND t.infra = 1 AND t.gates & {_RED} <> 0)"
-    )
     rows = connection.execute(
         f"SELECT episode FROM roll r WHERE candidate=? AND ({FAILS} > 0 OR r.critical > 0"
-        f" OR {failed} OR (r.infra > 0 AND {taken}))",
+        f" OR {failed} OR (r.infra > 0 AND {_LOST_RED}))",
         (candidate,),
+    ).fetchall()
+    return [row[0] for row in rows]
+
+
+def red_lost(connection: sqlite3.Connection, candidate: int, episodes: str) -> list[int]:
+    """Return which of these episodes, a JSON list, have an attempt that fails a gate and was lost
+    to infrastructure."""
+    rows = connection.execute(
+        "SELECT episode FROM roll r WHERE candidate=?"
+        f" AND episode IN (SELECT value FROM json_each(?)) AND {_LOST_RED}",
+        (candidate, episodes),
     ).fetchall()
     return [row[0] for row in rows]
 

@@ -10,6 +10,12 @@ from msgspec import UNSET
 from reviewer.db import journal, registry
 from reviewer.db.connection import Connection
 from reviewer.db.queries import episodes
+from reviewer.db.queries.episode_columns import (
+    grouped_by_counts,
+    is_by_counts,
+    ordered_by_counts,
+    sums_by_counts,
+)
 from reviewer.db.queries.episode_order import (
     EpisodeQuery,
     GroupRow,
@@ -163,14 +169,51 @@ class ScorecardsRoom(Room):
             asked, medians = self._asked(
                 connection, suite_id, candidate_id, by, descending, only_failing, text
             )
-            if most < 0:
-                return ordered_episodes(connection, asked, medians)
             clock = self._clock.read(connection, asked.candidate)  # before the rows
+            if most < 0:
+                return self._ordered(connection, asked, medians, clock)
             kept = self._grid.first_rows(asked, most, clock)
             if kept is None:
-                kept = ordered_episodes(connection, asked, medians, most)
+                kept = self._ordered(connection, asked, medians, clock, most)
                 self._grid.keep_first_rows(asked, most, clock, kept)
             return kept
+
+    def _ordered(
+        self,
+        connection: Connection,
+        asked: EpisodeQuery,
+        medians: Provide,
+        clock: int,
+        most: int = -1,
+    ) -> list[int]:
+        columns = self._grid.columns(connection, asked, clock) if is_by_counts(asked) else None
+        if columns is None:
+            return ordered_episodes(connection, asked, medians, most)
+        return ordered_by_counts(columns, asked, most)
+
+    def _grouped(
+        self,
+        connection: Connection,
+        asked: EpisodeQuery,
+        group: GroupBy,
+        medians: Provide,
+        clock: int,
+    ) -> dict[str, list[int]]:
+        if is_by_counts(asked) and (counted := self._grid.labeled(connection, asked, group, clock)):
+            return grouped_by_counts(*counted, asked, group)
+        return grouped(connection, asked, group, medians)
+
+    def _group_rows(
+        self,
+        connection: Connection,
+        asked: EpisodeQuery,
+        group: GroupBy,
+        medians: Provide,
+        clock: int,
+    ) -> list[GroupRow]:
+        if not asked.by_person and (counted := self._grid.labeled(connection, asked, group, clock)):
+            return sums_by_counts(*counted, asked, group)
+        return group_rows(connection, asked, group, medians)
 
     def clock(self, suite_id: str, candidate_id: str) -> int:
         """Return a number that rises when something shown of a candidate may have changed. It is
@@ -201,10 +244,13 @@ class ScorecardsRoom(Room):
         found: frozenset[int] = frozenset()
         with self._opened.reading() as connection:
             for each in candidate_ids:
-                _, candidate = self._opened.candidate(connection, suite_id, each)
+                suite, candidate = self._opened.candidate(connection, suite_id, each)
                 clock = self._clock.read(connection, candidate)  # before the rows
-                found |= self._grid.red(connection, candidate, clock)
-                if self._grid.suite(connection, suite_id).probe:
+                known = self._grid.suite(connection, suite_id)
+                complete = self._grid.complete(connection, known, candidate)
+                asked = EpisodeQuery(suite, candidate, known.k, complete=complete)
+                found |= self._grid.red(connection, asked, clock)
+                if known.probe:
                     found |= failed_by_source(connection, candidate)
         return found
 
@@ -229,11 +275,17 @@ class ScorecardsRoom(Room):
             clock = self._clock.read(connection, asked.candidate)  # before the rows
             force = self._grid.suite(connection, suite_id).in_force
             keys = self._grid.grouped(
-                asked, group, clock, lambda: grouped(connection, asked, group, medians)
+                asked,
+                group,
+                clock,
+                lambda: self._grouped(connection, asked, group, medians, clock),
             )
             made: dict[str, list[GroupRow]] = {}
             for row in self._grid.group_rows(
-                asked, group, clock, lambda: group_rows(connection, asked, group, medians)
+                asked,
+                group,
+                clock,
+                lambda: self._group_rows(connection, asked, group, medians, clock),
             ):
                 made.setdefault(row.label, []).append(row)
         # The group without a label comes last.
@@ -257,7 +309,10 @@ class ScorecardsRoom(Room):
             force = self._grid.suite(connection, suite_id).in_force
             # An episode has one category, so every row is counted once.
             made = self._grid.group_rows(
-                asked, "category", clock, lambda: group_rows(connection, asked, "category", medians)
+                asked,
+                "category",
+                clock,
+                lambda: self._group_rows(connection, asked, "category", medians, clock),
             )
         return group_of("", made, (), asked.k, force)
 

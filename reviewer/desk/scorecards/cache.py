@@ -10,11 +10,13 @@ import msgspec
 
 from reviewer.db import contracts, journal, registry
 from reviewer.db.connection import Connection
+from reviewer.db.count_blocks import CountColumns
 from reviewer.db.queries.candidates import (
     candidates_of_batch,
     candidates_of_traces,
     candidates_refused,
 )
+from reviewer.db.queries.episode_columns import columns_for, labels_of, red_by_counts
 from reviewer.db.queries.episode_order import EpisodeQuery, GroupRow, Medians, Provide
 from reviewer.db.queries.episodes import count_rolls, least_measured, maybe_red
 from reviewer.desk.scorecards.views import GroupBy
@@ -122,6 +124,8 @@ class GridCache:
         self._sums: _Kept[list[GroupRow]] = OrderedDict()
         self._keeping = Lock()
         self._red: tuple[int, int, frozenset[int]] | None = None
+        self._columns: tuple[int, int, CountColumns] | None = None
+        self._labels: dict[GroupBy, tuple[int, int, list[str | None]]] = {}
 
     def suite(self, connection: Connection, suite_id: str) -> SuiteFacts:
         """Return the facts of a suite that is in the store under this id."""
@@ -167,13 +171,46 @@ class GridCache:
         self._complete.add(candidate)
         return True
 
-    def red(self, connection: Connection, candidate: int, clock: int) -> frozenset[int]:
-        """Return the episodes that may have a red cell; cached for the last candidate."""
+    def red(self, connection: Connection, asked: EpisodeQuery, clock: int) -> frozenset[int]:
+        """Return the episodes of a query without conditions that may have a red cell; cached for
+        the last candidate."""
         kept = self._red
-        if kept is None or kept[:2] != (candidate, clock):
-            found = frozenset(maybe_red(connection, candidate))
-            kept = self._red = candidate, clock, found
+        if kept is None or kept[:2] != (asked.candidate, clock):
+            columns = self.columns(connection, asked, clock)
+            found = (
+                maybe_red(connection, asked.candidate)
+                if columns is None
+                else red_by_counts(connection, columns, asked.candidate)
+            )
+            kept = self._red = asked.candidate, clock, frozenset(found)
         return kept[2]
+
+    def columns(
+        self, connection: Connection, asked: EpisodeQuery, clock: int
+    ) -> CountColumns | None:
+        """Return the counts of every episode of a query, cached for the last candidate; None where
+        SQL has to answer (`columns_for`)."""
+        kept = self._columns
+        if kept is not None and kept[:2] == (asked.candidate, clock) and not asked.terms:
+            return kept[2] if asked.complete else None
+        found = columns_for(connection, asked)
+        if found is not None:
+            self._columns = asked.candidate, clock, found
+        return found
+
+    def labeled(
+        self, connection: Connection, asked: EpisodeQuery, group: GroupBy, clock: int
+    ) -> tuple[CountColumns, list[str | None]] | None:
+        """Return the counts of every episode of a query, and their labels, cached for the last
+        suite; None where SQL has to answer."""
+        columns = self.columns(connection, asked, clock)
+        if columns is None:
+            return None
+        kept = self._labels.get(group)
+        if kept is None or kept[:2] != (asked.suite, clock):
+            found = labels_of(connection, asked.suite, group)
+            kept = self._labels[group] = asked.suite, clock, found
+        return (columns, kept[2]) if len(kept[2]) == len(columns.keys) else None
 
     def first_rows(self, asked: EpisodeQuery, most: int, clock: int) -> list[int] | None:
         """Return the first `most` keys of an order, if they were cached at this time of the
