@@ -88,11 +88,12 @@ def test_what_is_not_taken_is_counted_in_the_answer(asked: Asked) -> None:
     assert part == {"rejectedSpans": "1", "errorMessage": "missing:spanId"}
 
 
-def test_gzip_and_chunks_are_taken(asked: Asked) -> None:
+def test_compression_and_chunks_are_taken(asked: Asked) -> None:
     assert asked.post(gzip.compress(BODY), Content_Encoding="gzip")[0] == 200
+    assert asked.post(zlib.compress(BODY), Content_Encoding="deflate")[0] == 200
     halves = iter((BODY[:40], BODY[40:]))
     assert asked.post(halves)[0] == 200
-    assert asked.listener.taken == 4
+    assert asked.listener.taken == 6
 
 
 def bomb() -> bytes:
@@ -106,6 +107,7 @@ def bomb() -> bytes:
     [
         (413, bomb(), {"Content_Encoding": "gzip"}),
         (400, b"no gzip", {"Content_Encoding": "gzip"}),
+        (400, zlib.compress(BODY)[:-1], {"Content_Encoding": "deflate"}),
         (400, gzip.compress(BODY)[:-9], {"Content_Encoding": "gzip"}),
         (400, gzip.compress(BODY) + b"more", {"Content_Encoding": "gzip"}),
         (415, BODY, {"Content_Encoding": "br"}),
@@ -265,10 +267,11 @@ def test_any_bytes_give_spans_or_a_refusal(data: bytes, kind: Kind) -> None:
     assert found == 400 or isinstance(found, list)
 
 
-@given(st.binary(max_size=200), st.sampled_from(["gzip", "identity", "br", ""]))
+@given(st.binary(max_size=200), st.sampled_from(["gzip", "deflate", "identity", "br", ""]))
 def test_any_compression_is_undone_or_refused(data: bytes, encoding: str) -> None:
     assert outcome(lambda: unpacked(data, encoding)) in (400, 415, data)
     assert unpacked(gzip.compress(data), "gzip") == data
+    assert unpacked(zlib.compress(data), "deflate") == data
 
 
 NAMES = st.text("abc.", min_size=1, max_size=5)

@@ -20,7 +20,8 @@ Kind = Literal["application/x-protobuf", "application/json"]
 PROTOBUF: Kind = "application/x-protobuf"
 JSON: Kind = "application/json"
 EMPTY = b"{}"
-_GZIP = 31  # zlib's window of gzip streams
+_WINDOWS = {"gzip": 31, "deflate": 15}
+"""Compression → zlib's window for it. The exporters of OpenTelemetry's SDKs offer these two."""
 _IDS = ("traceId", "spanId", "parentSpanId")
 
 
@@ -54,19 +55,19 @@ def unpacked(body: bytes, encoding: str | None) -> bytes:
     """Decompress a body. Raises RefusedRequest: 413 for a body that is too large, 415 for an
     unknown compression, 400 for a damaged one."""
     name = (encoding or "identity").strip().lower()
-    if name == "gzip":
-        opened = zlib.decompressobj(_GZIP)
+    if name in _WINDOWS:
+        opened = zlib.decompressobj(_WINDOWS[name])
         try:
             found = opened.decompress(body, MOST_BYTES)
         except zlib.error:
-            raise RefusedRequest(400, "the body is not gzip") from None
+            raise RefusedRequest(400, f"the body is not {name}") from None
         if opened.unconsumed_tail or (len(found) == MOST_BYTES and not opened.eof):
             raise RefusedRequest(413, f"over {MOST_BYTES >> 20} MiB, unpacked")
         if not opened.eof or opened.unused_data:
-            raise RefusedRequest(400, "the body is not one complete gzip stream")
+            raise RefusedRequest(400, f"the body is not one complete {name} stream")
         return found
     if name != "identity":
-        raise RefusedRequest(415, "Content-Encoding: gzip, or none")
+        raise RefusedRequest(415, "Content-Encoding: gzip, deflate, or none")
     return body
 
 
