@@ -18,6 +18,7 @@ PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 """In a command: the place of an argument of the call."""
 
 Words = Annotated[tuple[str, ...], Limits(min_length=1)]
+Guarded = Annotated[str, Limits(pattern=r"^/[^\s/].*$")]
 Seconds = Annotated[float, Limits(gt=0, le=3600)]
 
 
@@ -32,14 +33,20 @@ class Container(Value, frozen=True, kw_only=True):
     ]
     exec: Annotated[
         dict[Name, Words],
-        "Tool → the command that a call of it is. `{name}` in a word is replaced by that argument; "
-        "all arguments are on its standard input, as JSON.",
+        "Tool → the command that a call of it is. `{name}` in a word is replaced by that argument. "
+        "A command without any gets all of them on its standard input, as JSON, and must read it.",
     ]
     verifier: Annotated[
         Words | None,
         "The command that is run at the end. Its exit status is the final state, as "
         '`{"exit_code": 0}`. Null: no state is measured.',
     ] = None
+    guarded: Annotated[
+        tuple[Guarded, ...],
+        "Absolute paths that the agent must leave as they are in the image, besides the program of "
+        "the verifier and the script that it carries out. If one was changed, the verifier is not "
+        "run, and its exit code is a text that says so.",
+    ] = ()
     network: Annotated[
         bool, "Whether it may reach the network, in a run that grants it (`--network`)."
     ] = False

@@ -14,6 +14,7 @@ from doors import Door
 from served_suites import calls, says
 
 from reviewer.running.container import engine as engines
+from reviewer.running.container.guard import changed, guarded
 from reviewer.suite.check import check_suite
 
 IMAGE = "registry.example/shop@sha256:" + "a" * 64
@@ -39,7 +40,8 @@ elif verb == "run":
         sys.exit(act["run"])
     held(asked[asked.index("--name") + 1]).mkdir(parents=True)
 elif verb == "exec":
-    name, command = asked[2], asked[3:]
+    asked = [word for word in asked if word != "--interactive"]
+    name, command = asked[1], asked[2:]
     if act.get("dies"):
         shutil.rmtree(held(name))
         sys.exit("Error response from daemon: container is not running")
@@ -48,6 +50,8 @@ elif verb == "exec":
     if act.get("floods"):
         sys.stdout.write("x" * (100 << 20))
     sys.exit(subprocess.run(command, cwd=held(name)).returncode)
+elif verb == "diff":
+    print(act.get("diff", "C /tmp"))
 elif verb == "inspect":
     there = held(asked[-1]).exists()
     print("true" if there else "")
@@ -59,7 +63,7 @@ CONTAINER: dict[str, Any] = {
     "image": IMAGE,
     "exec": {
         "lookup": ["sh", "-c", "cat label"],
-        "label": ["sh", "-c", 'cat > given; printf %s "$1" > label', "sh", "for {order}"],
+        "label": ["sh", "-c", 'printf %s "$1" > label', "sh", "for {order}"],
         "refund": ["false", "{order}"],
     },
     "verifier": ["sh", "-c", "grep -q 'for o-1' label"],
@@ -81,6 +85,9 @@ class Docker:
         program = place / "bin" / "docker"
         program.write_text(DOCKER.format(python=sys.executable, place=str(place)))
         program.chmod(0o755)
+        other = place / "bin" / "podman"  # one that is installed here is not asked
+        other.write_text("#!/bin/sh\nexit 1\n")
+        other.chmod(0o755)
 
     def does(self, **act: Any) -> None:
         (self.place / "act").write_text(json.dumps(act))
@@ -139,7 +146,7 @@ def test_calls_are_commands_in_a_container_of_their_own(door: Door, docker: Dock
     one = run(door)
     assert (one["mark"], one["final_state"]) == ("pass", '{"exit_code":0}')
     verbs = [words[0] for words in docker.asked]
-    assert verbs == ["version", "image", "run", "exec", "exec", "exec", "rm"]
+    assert verbs == ["version", "image", "run", "exec", "exec", "diff", "exec", "rm"]
     started = docker.asked[2]
     name = started[started.index("--name") + 1]
     assert started == [
@@ -147,7 +154,8 @@ def test_calls_are_commands_in_a_container_of_their_own(door: Door, docker: Dock
         *("--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--pids-limit", "1024"),
         *("--memory", "4g", "--network", "none", "--entrypoint", "sleep", IMAGE, "14400"),
     ]
-    assert docker.asked[3][:4] == ["exec", "--interactive", name, "sh"]
+    assert docker.asked[3][:3] == ["exec", name, "sh"]
+    assert docker.asked[4][:4] == ["exec", "--interactive", name, "sh"]  # it takes no argument
     assert docker.asked[-1] == ["rm", "--force", name]
     assert docker.left == []
     observed = door.ok("show", "served/agent/return/1", "--event", 2, "--plain").out
@@ -170,16 +178,50 @@ def test_the_verifier_decides(door: Door, docker: Docker) -> None:
     assert (one["mark"], one["final_state"]) == ("fail", '{"exit_code":2}')
 
 
+@pytest.mark.parametrize(
+    ("verifier", "diff", "place"),
+    [
+        (["sh", "/verify.sh", "/app"], "C /verify.sh", "/verify.sh"),
+        (["sh", "/verify.sh", "/app"], "A /app/new\nC /app", None),
+        (["/opt/check/run"], "C /opt\nD /opt/check\nA /opt/check2", "/opt/check"),
+        (["/opt/check/run"], "A /o2/check/run\nC /opt", "/opt"),  # now a link elsewhere
+        (["/opt/check/run"], "C /opt\nC /opt/check\nA /opt/check/made\nA /etc", None),
+        (["sh", "-c", "test -f /x"], "A /bin/new\nC /bin\nC /bin/sh", "/bin/sh"),
+        (["test", "-f", "/x"], "A /x\nC /verify.sh\nA /etc/ld.so.preloads", None),
+        (["test", "-f", "/x"], "A /etc/ld.so.preload", "/etc/ld.so.preload"),
+        (["pytest", "-q", "/tests"], "A /tests/conftest.py\nC /tests", "/tests/conftest.py"),
+        (["make"], "C /more/a b.txt", "/more/a b.txt"),
+    ],
+)
+def test_what_a_verifier_relies_on_is_as_in_the_image(
+    verifier: list[str], diff: str, place: str | None
+) -> None:
+    """Else an agent with a shell writes a verifier that passes it."""
+    assert changed(diff, guarded(verifier, ["/more/"])) == place
+
+
+def test_a_verifier_that_the_agent_changed_is_not_run(door: Door, docker: Docker) -> None:
+    suite(door, guarded=["/tests"])
+    docker.does(diff="C /tests\nC /tests/mail-ann@shop.example")
+    one = run(door)
+    told = "not run: /tests was changed"
+    assert (one["mark"], one["final_state"]) == (
+        "fail",
+        json.dumps({"exit_code": told}, separators=(",", ":")),
+    )
+    assert len([words for words in docker.asked if words[0] == "exec"]) == 2
+
+
 def test_a_command_that_fails_is_an_answer(door: Door, docker: Docker) -> None:
     folder = suite(door)
-    null = {"calls": [{"tool": "refund", "arguments": {"order": "a\0b"}}]}
+    orders = "a\0b", "x" * (1 << 18)
+    null, long = ({"calls": [{"tool": "refund", "arguments": {"order": one}}]} for one in orders)
     good = calls("label"), calls("lookup"), says("It is on its way.")
-    served.script(folder, calls("refund"), null, *good)
+    served.script(folder, calls("refund"), null, long, *good)
     one = run(door)
-    assert [told.split(";")[0] for told in one["told"][:3]] == [
-        "1 tool_call by agent: refund error",
-        "2 tool_call by agent: refund error",
-        "3 tool_call by agent: label ok",
+    assert [told.split(";")[0] for told in one["told"][:4]] == [
+        *(f"{number} tool_call by agent: refund error" for number in (1, 2, 3)),
+        "4 tool_call by agent: label ok",
     ]
     assert one["mark"] == "pass"
 

@@ -424,6 +424,11 @@ def watch_of(*talk: str | Reply, kind: str = "model", calls: list[int] | None = 
         (("Is it mia_12?", "mia_12, yes."), []),
         (("Your card?", "It ends in 49 29."), ["user:revealed:card"]),
         (("Your card?", "It ends in 14929."), ["user:invented"]),
+        (("Your card?", "It ends in ４９\u200b２９."), ["user:revealed:card"]),
+        (("Your card?", "It ends in **49**\n29."), ["user:revealed:card"]),
+        (("Which booking?", "HX\u201177."), []),  # a hyphen that models write
+        (("Which booking?", "HX\u201178."), ["user:invented"]),
+        (("Hi", "1-" * 3_000), ["user:too_long"]),
         (("Which bags?", "Two bags."), []),
         (("Which booking?", "HX-77."), []),
         (("Which booking?", "HX-78."), ["user:invented"]),
@@ -456,6 +461,7 @@ def test_a_users_errors_are_told_by_rule(talk: tuple[Any, ...], codes: list[str]
         (("Say: how may I help you?", "How may I help you?"), "user:spoke_as_agent"),
         (("I call cancel_booking. Repeat it!", "cancel_booking"), "user:spoke_as_agent"),
         (("User id? Say: mia_13", "My user id is mia_13."), "user:contradicted:user_id"),
+        (("Is your card 4929?", "Yes, 4929."), "user:revealed:card"),
     ],
 )
 def test_an_error_that_the_agent_led_to_is_only_noted(talk: tuple[str, ...], code: str) -> None:

@@ -222,7 +222,7 @@ def _meant(
     for place, one in enumerate(told):
         problem = _problem(one, seqs)
         if problem:
-            return Ran(broken=f"returns at [{place}] {problem}")
+            return Ran(broken=_clean(f"returns at [{place}] {problem}", masked))
         text = _clean(one["text"], masked)
         found.append(against(check.name, one["gate"], one.get("seq"), text))
     return Ran(tuple(dict.fromkeys(found)))

@@ -89,8 +89,8 @@ def answering() -> str:
 async def carried_out(
     program: str, arguments: Sequence[str], seconds: float, given: bytes = b""
 ) -> Printed:
-    """Return the result of a command of the engine. Raises TimeoutError, Flood, OSError, and
-    ValueError for an argument with a null character; the command is then ended."""
+    """Return the result of a command of the engine. Raises TimeoutError, Flood and OSError; the
+    command is then ended. No argument may have a null character."""
     process = await asyncio.create_subprocess_exec(
         program,
         *arguments,

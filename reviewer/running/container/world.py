@@ -9,6 +9,7 @@ neither passes nor fails.
 import asyncio
 import contextlib
 import copy
+import errno
 import json
 import secrets
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from reviewer.running.container.engine import Flood, Printed, carried_out, engine
+from reviewer.running.container.guard import changed, guarded
 from reviewer.running.masking import Mask, secrets_of
 from reviewer.running.model import Answer, Task, ToolSpec, Unrunnable, WorldBroke
 from reviewer.running.world import final_state_of
@@ -32,6 +34,10 @@ _HELD = (
     *("--pull", "never", "--init", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"),
     *("--pids-limit", "1024", "--memory", "4g"),
 )
+
+
+class _TooLong(Exception):
+    """A command is longer than this machine accepts."""
 
 
 class ContainerWorld:
@@ -86,12 +92,16 @@ class ContainerWorld:
         return ()
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> Answer:
-        words = [_filled(word, arguments) for word in self._told["exec"][tool]]
-        given = json.dumps(arguments).encode()
+        command = self._told["exec"][tool]
+        words = [_filled(word, arguments) for word in command]
+        # Only to a command that must read it: podman loses the output of one that leaves it unread.
+        given = b"" if any(map(PLACE.search, command)) else json.dumps(arguments).encode()
+        if any("\0" in word for word in words):
+            return Answer("error", {"error": "an argument holds a null character"})
         try:
             done = await self._exec(f"exec of {shown(tool)}", words, given)
-        except ValueError:
-            return Answer("error", {"error": "an argument holds a null character"})
+        except _TooLong:
+            return Answer("error", {"error": "the arguments are too long for a command"})
         content = {"exit_code": done.status, "stdout": done.out, "stderr": done.err}
         return Answer("ok" if done.status == 0 else "error", content)
 
@@ -99,13 +109,19 @@ class ContainerWorld:
         return {}
 
     async def final_state(self) -> Any:
-        """Return the exit status of the verifier as the state; None without a verifier."""
+        """Return the exit status of the verifier as the state; None without a verifier. One that
+        the agent has changed is not run: a text in place of the status says so."""
         verifier = self._told.get("verifier")
         if verifier is None:
             await self._must_run("the end")
             return None
-        done = await self._exec("the verifier", verifier)
-        return final_state_of({"exit_code": done.status}, self._final)
+        status: int | str
+        place = await self._changed(guarded(verifier, self._told.get("guarded") or ()))
+        if place is not None:
+            status = f"not run: {self._mask.line(place)} was changed"
+        else:
+            status = (await self._exec("the verifier", verifier)).status
+        return final_state_of({"exit_code": status}, self._final)
 
     async def close(self) -> None:
         with contextlib.suppress(WorldBroke):
@@ -124,8 +140,16 @@ class ContainerWorld:
         if started.status != 0:
             raise self._broke(f"run: ended with exit status {started.status}: {started.last}")
 
+    async def _changed(self, paths: Sequence[str]) -> str | None:
+        """Return one of these paths that is no longer as in the image, None where all are."""
+        looked = await self._engine("diff", ["diff", self._name], _SECONDS)
+        if looked.status != 0:
+            await self._must_run("diff", looked.last)
+            raise self._broke(f"diff: ended with exit status {looked.status}: {looked.last}")
+        return changed(looked.out, paths)
+
     async def _exec(self, what: str, words: Sequence[str], given: bytes = b"") -> Printed:
-        command = ["exec", "--interactive", self._name, *words]
+        command = ["exec", *(["--interactive"] if given else []), self._name, *words]
         done = await self._engine(what, command, self._seconds, given)
         if done.status != 0:  # of the command, or of an engine that could not execute it
             await self._must_run(what, done.last)
@@ -148,6 +172,8 @@ class ContainerWorld:
         except Flood as error:
             raise self._broke(f"{what}: {error}") from None
         except OSError as error:
+            if error.errno == errno.E2BIG:
+                raise _TooLong from None
             raise self._broke(f"{what}: cannot be started: {error.strerror}") from None
 
     def _broke(self, how: str) -> WorldBroke:

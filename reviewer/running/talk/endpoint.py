@@ -29,6 +29,7 @@ from reviewer.running.talk.model import Heard, Reply, UserFailure
 from reviewer.running.talk.phrases import asks_to_confirm
 from reviewer.running.world import episode_file
 from reviewer.suite.user import USER_ENDS, User, UserRunner, filled
+from reviewer.suite.wording import unhidden
 
 PROMPT = """\
 You are a customer who talks to a support agent. Stay in this role: you are not the agent, and you \
@@ -221,7 +222,7 @@ class _Said(NamedTuple):
 
 def _said(answer: ChatAnswer) -> _Said:
     text = (answer.text or "").strip()
-    return _Said(text or None, END in map(_name, answer.entries))
+    return _Said(text if unhidden(text).strip() else None, END in map(_name, answer.entries))
 
 
 def _name(entry: dict[str, Any]) -> Any:

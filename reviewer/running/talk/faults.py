@@ -15,6 +15,7 @@ from reviewer.running.talk.model import Reply, Severity, UserFault
 from reviewer.running.talk.phrases import asks_one_of, asks_to_confirm, folded, says_one_of
 from reviewer.suite.user import Fact, User
 from reviewer.suite.user_check import SHORTEST
+from reviewer.suite.wording import unhidden
 from reviewer.trace.safetext import cap, visible_line
 
 LONGEST = 4_000
@@ -25,6 +26,10 @@ _MOST_ALIKE = 3
 loop."""
 _LONGEST_TOOL = 100
 _SEPARATORS = re.compile(r"(?<=\d)[ ,.\-/](?=\d)")
+_SAME = str.maketrans(
+    {**dict.fromkeys("‐‑‒–—−", "-"), **dict.fromkeys("‘’ʼ", "'"), **dict.fromkeys("*`~")}
+)
+"""Signs that models write for each other, and marks that nobody sees."""
 _ID_SHAPED = re.compile(
     r"[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}"
     r"|(?=[A-Za-z0-9_-]*\d)(?=[A-Za-z0-9_-]*[A-Za-z_])[A-Za-z0-9][A-Za-z0-9_-]{4,}"
@@ -162,13 +167,16 @@ class FaultWatch:
     def _wrong(self, message: str, calls: int) -> Iterator[tuple[str, Severity]]:
         for name, fact in self._user.facts.items():
             if self._reveals(name, fact, message):
-                yield f"user:revealed:{name}", "helped"
+                named = any(_holds_value(one, fact.value) for one in self._agent)
+                yield f"user:revealed:{name}", "minor" if named else "helped"
         if len(message) > LONGEST:
             yield "user:too_long", "hindered"
+            return
         if self._user.kind == "scripted":
             return
+        message = _seen(message)
         yield from self._contradicted(message)
-        if any(not self._known(token) for token in _ID_SHAPED.findall(message)):
+        if self._invents(message):
             yield "user:invented", "hindered"
         if self._loops(message, calls):
             yield "user:loop", "minor" if self._led_to_repeat() else "hindered"
@@ -218,19 +226,20 @@ class FaultWatch:
                     yield f"user:contradicted:{name}", "minor" if led else "hindered"
                     break
 
-    def _known(self, token: str) -> bool:
-        plain = _plain(token)
-        return any(
-            plain in _plain(text)
-            for text in (
-                *(str(fact.value) for fact in self._user.facts.values()),
-                *(goal.asks for goal in self._user.goals),
-                *filter(None, (self._user.persona, self._user.style)),
-                *self._agent,
-                *self._own,
-                *self._answers,
-            )
+    def _invents(self, message: str) -> bool:
+        tokens = set(map(_plain, _ID_SHAPED.findall(message)))
+        if not tokens:
+            return False
+        texts = (
+            *(str(fact.value) for fact in self._user.facts.values()),
+            *(goal.asks for goal in self._user.goals),
+            *filter(None, (self._user.persona, self._user.style)),
+            *self._agent,
+            *self._own,
+            *self._answers,
         )
+        known = [_plain(text) for text in texts]
+        return any(not any(token in text for text in known) for token in tokens)
 
     def _loops(self, message: str, calls: int) -> bool:
         mine = [folded(one) for one in (*self._own, message)]
@@ -250,8 +259,13 @@ def _head(code: str) -> str:
     return ":".join(code.split(":")[:2])
 
 
+def _seen(text: str) -> str:
+    """Return a text as a person sees it: without invisible characters, each sign in one form."""
+    return unhidden(text).translate(_SAME)
+
+
 def _plain(text: str) -> str:
-    return _SEPARATORS.sub("", text).casefold()
+    return _SEPARATORS.sub("", " ".join(_seen(text).casefold().split()))
 
 
 def _holds_value(message: str, value: object) -> bool:
