@@ -277,6 +277,13 @@ async def model_talk(
     return believed(done), server.bodies
 
 
+async def test_a_message_of_which_nothing_is_seen_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = [chat("\u200b\u200b", usage=USED)] * 2
+    record, bodies = await model_talk(monkeypatch, answers, asks("Your user id?"), CANCEL)
+    assert (record["termination"], faults(record)) == ("user_error", ["user:empty"])
+    assert len(bodies) == 2
+
+
 async def test_a_model_plays_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = [chat("mia_12, please cancel it.", usage=USED), ends("Thanks, bye.")]
     record, bodies = await model_talk(
