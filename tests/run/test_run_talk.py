@@ -280,7 +280,7 @@ async def model_talk(
 async def test_a_message_of_which_nothing_is_seen_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = [chat("\u200b\u200b", usage=USED)] * 2
     record, bodies = await model_talk(monkeypatch, answers, asks("Your user id?"), CANCEL)
-    assert (record["termination"], faults(record)) == ("user_error", ["user:empty"])
+    assert (record["termination"], faults(record)) == ("user_error", [("user:empty", "hindered")])
     assert len(bodies) == 2
 
 
