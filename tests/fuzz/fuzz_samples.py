@@ -183,6 +183,9 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
         Sample(f"{BFCL}/non_live", "BFCL_v4_parallel_result.json"),
         Sample(f"{BFCL}/multi_turn", "BFCL_v4_multi_turn_base_result.json"),
     ),
+    "cline-task": (
+        Sample("cline_task", "1777073160794/api_conversation_history.json", whole=True),
+    ),
     "pi-session": (Sample("pi", "session.jsonl"), Sample("pi", "json-mode.jsonl")),
     "gemini-cli-stream-json": (Sample("gemini_cli", "stream-json.jsonl"),),
     "promptfoo": (Sample("promptfoo", "results.json"),),

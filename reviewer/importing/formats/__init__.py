@@ -79,6 +79,7 @@ OURS = (
     "chat.openai:OpenAIAgentsReader",
     "chat.openai:OpenAIResponsesReader",
     "sessions.cline:ClineReader",
+    "sessions.cline_task:ClineTaskReader",
     "chat.dialects:AnthropicMessagesReader",
     "chat.dialects:AutoGenReader",
     "chat.dialects:BedrockConverseReader",

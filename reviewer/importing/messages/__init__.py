@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from reviewer.importing.account import Account
-from reviewer.importing.draft import Draft, summed, tokens, whole, words
+from reviewer.importing.draft import Draft, Status, summed, tokens, whole, words
 from reviewer.importing.messages.parts import Part, Turn
 from reviewer.importing.messages.text_calls import calls_in, holds_blocks, results_in
 from reviewer.importing.messages.turns import is_message, turn_of
@@ -91,12 +91,12 @@ class Transcript:
         self.account.all_of(messages)
         return True
 
-    def failed_where(self, fails: Callable[[Any], bool]) -> None:
-        """Mark results of the last message as errors where `fails` returns True for their value."""
+    def failed_where(self, fails: Callable[[Any], bool], status: Status = "error") -> None:
+        """Set the status of results of the last message for whose value `fails` returns True."""
         parts = self._entries[-1].turn.parts if self._entries else []
         for place, part in enumerate(parts):
             if part.kind == "result" and part.status is None and fails(part.value):
-                parts[place] = part._replace(status="error")
+                parts[place] = part._replace(status=status)
 
     def wrong(self, text: Any, **more: Any) -> None:
         """Add an error outside any call."""

@@ -76,7 +76,7 @@ class PiSessionReader(SessionFormat):
     )
 
     def sniff(self, head: Head) -> bool:
-        return any(map(_is_header, rows(head)))
+        return any(_is_header(row) or _is_entry(row) for row in rows(head))
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         found = lines_of(source)
@@ -87,6 +87,16 @@ class PiSessionReader(SessionFormat):
 
 def _is_header(value: dict[str, Any]) -> bool:
     return value.get("type") == "session" and isinstance(value.get("cwd"), str) and "id" in value
+
+
+def _is_entry(value: dict[str, Any]) -> bool:
+    """Return whether this is a message in a session, which may have lost its first lines."""
+    return (
+        value.get("type") == "message"
+        and "parentId" in value
+        and isinstance(value.get("id"), str)
+        and mapping(value.get("message")).get("role") in ("user", "assistant", "toolResult")
+    )
 
 
 def _attempt(source: Source, own: str, lines: list[Line], broken: list[str]) -> Foreign:
@@ -278,7 +288,7 @@ class _Story:
                 account.read(block, ("type", "thinking", "thinkingSignature", "redacted"))
             elif kind == "toolCall":
                 known = ("type", "id", "name", "arguments", "thoughtSignature", "partialArgs")
-                account.read(block, (*known, "streamIndex"), strict=True)
+                account.read(block, (*known, "streamIndex", "intent"), strict=True)
                 account.whole(block.get("arguments"))
                 own = text(block.get("id"))
                 session.call("agent", block.get("name"), block.get("arguments"), own, at)
