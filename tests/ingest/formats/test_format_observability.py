@@ -5,8 +5,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from span_files import DATA, events, read, used
 
+from reviewer.importing.formats.otel.exports import LangfuseReader
+from reviewer.importing.formats.otel.otlp import OtlpReader
 from reviewer.importing.formats.otel.reader import SpanReader
 from reviewer.importing.formats.stores.braintrust import BraintrustReader
 from reviewer.importing.formats.stores.langsmith import LangSmithReader
@@ -137,3 +140,97 @@ def test_feedback_of_langsmith_keeps_its_sign_and_its_words(tmp_path: Path) -> N
     }
     (one, *_) = read(LangSmithReader(), written(tmp_path, rows))
     assert scores(one) == [("rating", -1.0), ("kind", "rude"), ("kind", "fine")]
+
+
+# Logfire ------------------------------------------------------------------------------------------
+
+
+def test_logfire_scrubs_the_session_which_then_joins_no_attempts() -> None:
+    found = read(OtlpReader(), FILES / "logfire-pending.otlp.json")
+    streamed, aborted = (json.loads(one.raw) for one in found)
+    assert (streamed["termination"], aborted["termination"]) == ("completed", "error")
+    assert "conversations" not in aborted["source"]
+
+
+def test_what_logfire_writes_when_a_span_begins_or_a_stream_ends_is_no_further_act() -> None:
+    streamed, aborted = read(OtlpReader(), FILES / "logfire-pending.otlp.json")
+    record = json.loads(streamed.raw)
+    assert used(record) == [*LOOKED_UP, ("delete_account", "ok")]
+    assert [one["tool"] for one in events(record, "tool_call")] == [
+        "look_up_lamp", "look_up_lamp", "delete_account",
+    ]  # fmt: skip
+    assert record["usage"] == {"input_tokens": 600, "output_tokens": 60, "cached_tokens": 60}
+    assert record["cost_usd"] == pytest.approx(0.0012825)
+    assert record["final_message"] == "Done."
+    assert len(events(json.loads(aborted.raw), "tool_call")) == 2
+
+
+def test_a_span_of_logfire_that_only_began_is_unfinished_work(tmp_path: Path) -> None:
+    value = json.loads((FILES / "logfire-pending.otlp.json").read_text())
+    for scope in value["resourceSpans"][0]["scopeSpans"]:
+        scope["spans"] = [one for one in scope["spans"] if _pending(one)]
+    streamed, aborted = read(OtlpReader(), written(tmp_path, value))
+    record = json.loads(streamed.raw)
+    called = [one["tool"] for one in events(record, "tool_call")]
+    assert called == ["look_up_lamp", "look_up_lamp", "delete_account"]
+    assert ("ok" in dict(used(record)).values(), "termination" in record) == (False, False)
+    assert "final_message" not in json.loads(aborted.raw)
+
+
+def _pending(span: dict[str, Any]) -> bool:
+    kinds = [one["value"] for one in span["attributes"] if one["key"] == "logfire.span_type"]
+    return kinds == [{"stringValue": "pending_span"}]
+
+
+# Langfuse -----------------------------------------------------------------------------------------
+
+
+def test_calls_of_an_answer_without_ids_are_those_of_the_later_history() -> None:
+    record = the(OtlpReader(), FILES / "langfuse-stream.otlp.json")
+    called = [(one["tool"], one["call_id"]) for one in events(record, "tool_call")]
+    assert called == [("look_up_lamp", "c1"), ("look_up_lamp", "c2"), ("delete_account", "c3")]
+    assert used(record) == [*LOOKED_UP, ("delete_account", "ok")]
+
+
+def test_an_episode_that_langfuse_writes_as_json_text_is_named_without_quotes() -> None:
+    record = the(OtlpReader(), FILES / "langfuse-aborted.otlp.json")
+    assert (record["episode_id"], record["termination"]) == ("ep-abort", "error")
+
+
+@pytest.mark.parametrize(
+    ("counts", "usage"),
+    [
+        # as its server converts OpenAI's: every kind once
+        (
+            {"input": 80, "input_cached_tokens": 20, "output": 7, "output_reasoning_tokens": 3,
+             "total": 110},
+            (100, 10, 20, 3),
+        ),
+        ({"input": 80, "output": 7, "input_cache_read": 15, "input_cache_creation": 5},
+         (100, 7, 15, None)),
+        ({"input": 80, "output": 7, "cache_read_input_tokens": 20}, (100, 7, 20, None)),
+        # as a caller states them: the total shows that the input includes the cached ones
+        ({"input": 100, "output": 10, "input_cached_tokens": 20, "total": 110},
+         (100, 10, 20, None)),
+        # as OpenAI states them
+        ({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110,
+          "prompt_tokens_details": {"cached_tokens": 20},
+          "completion_tokens_details": {"reasoning_tokens": 3}}, (100, 10, 20, 3)),
+        ({"input": 100, "output": 10, "total": 110, "unit": "TOKENS", "inputCost": 1},
+         (100, 10, None, None)),
+    ],
+)  # fmt: skip
+def test_tokens_of_langfuse_have_one_definition(
+    tmp_path: Path, counts: dict[str, Any], usage: tuple[int | None, ...]
+) -> None:
+    value = {
+        "trace": {"id": "t", "projectId": "p"},
+        "observations": [
+            {"id": "o", "type": "GENERATION", "model": "m", "usageDetails": counts,
+             "startTime": "2026-11-28T12:00:00Z", "endTime": "2026-11-28T12:00:01Z",
+             "input": [{"role": "user", "content": "Hello"}], "output": "Hi"}
+        ],
+    }  # fmt: skip
+    record = the(LangfuseReader(), written(tmp_path, value))
+    names = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
+    assert tuple(record["usage"].get(name) for name in names) == usage

@@ -10,6 +10,7 @@ format adds its envelope: where spans are in a file, and how a span is written.
 import base64
 import binascii
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, NamedTuple
@@ -178,8 +179,14 @@ _CONVERSATIONS = (
 def conversation_of(span: Span) -> str:
     """Return the conversation or session of a span, empty when not stated."""
     found = span.text(*_CONVERSATIONS) or _text(span.resource.get("langfuse.session.id"))
-    return "" if found.startswith(_ANSWERS) else found[:512]
+    return "" if found.startswith(_ANSWERS) or _MASKED.match(found) else found[:512]
 
+
+_MASKED = re.compile(
+    r"\[Scrubbed due to .*\]\Z|[\[<(]?(?:redacted|filtered|masked)[\])>]?\Z|\W*\Z", re.IGNORECASE
+)
+"""Words that a client wrote over a value: in all its traces the same, so that they name none.
+Logfire writes them over every attribute with `session` in its name."""
 
 _ANSWERS = ("resp_", "chatcmpl-")
 """Prefixes of answer ids, by which some frameworks name the conversation that they continue."""
@@ -206,7 +213,7 @@ def run_of(span: Span) -> Run | None:
     """Return the episode and attempt (as written) in a span's own metadata; None when it names
     none."""
     episode = _text(_stated(span, "episode_id", "episodeId"))
-    if not episode:
+    if not episode or _MASKED.match(episode):
         return None
     attempt = whole(_stated(span, "attempt"))
     return Run(episode[:512], attempt if attempt is not None and attempt < MOST_ATTEMPTS else None)
@@ -214,8 +221,8 @@ def run_of(span: Span) -> Run | None:
 
 def _stated(span: Span, *names: str) -> Any:
     found = span.first(*_prefixed(names))
-    if found is not None:
-        return found
+    if found is not None:  # newer clients write texts as JSON
+        return plain(found) if isinstance(found, str) and found[:1] == '"' else found
     for kept in (
         span.attributes.get("metadata"),
         span.attributes.get("langfuse.trace.metadata"),
@@ -370,10 +377,41 @@ def usage_of(span: Span) -> dict[str, int] | None:
     0."""
     observed = span.first("langfuse.observation.usage_details")
     value = parse_text(observed) if isinstance(observed, str) else observed
-    found = _counts(value, _OBSERVED) if isinstance(value, dict) else None
+    found = _observed_counts(value) if isinstance(value, dict) else None
     found = found or _counts(span.attributes, _USAGE)
     if not found or not (found.get("input_tokens") or found.get("output_tokens")):
         return None
+    return found
+
+
+_DETAILS = {
+    "cached_tokens": (
+        "prompt_tokens_details.cached_tokens", "input_tokens_details.cached_tokens",
+    ),
+    "reasoning_tokens": (
+        "completion_tokens_details.reasoning_tokens", "output_tokens_details.reasoning_tokens",
+    ),
+}  # fmt: skip
+
+
+def _observed_counts(value: Attributes) -> dict[str, int] | None:
+    """Return the tokens in Langfuse's words. Its server counts every kind once: `input` is without
+    the cached tokens beside it and `output` without those of reasoning, and the total is the sum of
+    all. Counts as the provider states them have their parts in objects."""
+    found = _counts(value, _OBSERVED)
+    if found is None:
+        return None
+    flat = {f"{name}.{inner}": one for name, held in value.items() if isinstance(held, dict)
+            for inner, one in held.items()}  # fmt: skip
+    found = {**(_counts(flat, _DETAILS) or {}), **found}
+    side = {"input": found.get("input_tokens", 0), "output": found.get("output_tokens", 0)}
+    if whole(value.get("total")) == sum(side.values()):
+        return found
+    for part in (one for one in side if one in value):
+        for name, number in value.items():
+            beside = name.startswith(f"{part}_") or name.endswith(f"_{part}_tokens")
+            if beside and name != f"{part}_tokens" and (more := whole(number)):
+                found[f"{part}_tokens"] += more
     return found
 
 
@@ -386,7 +424,7 @@ def aggregated_usage(span: Span) -> dict[str, int] | None:
     return usage_of(span)
 
 
-def _counts(values: Attributes, names: dict[str, tuple[str, ...]]) -> dict[str, int] | None:
+def _counts(values: Attributes, names: Mapping[str, tuple[str, ...]]) -> dict[str, int] | None:
     found: dict[str, int] = {}
     for ours, theirs in names.items():
         for name in theirs:

@@ -111,14 +111,12 @@ class Conversation:
         if call is None:
             self._tell(part, "agent", actor, "user", at=at)
             call = self._open[-1]
-            if not own:
-                self._nameless.append(call)
         call.begun = True
         return call
 
     def _ran(self, part: Part) -> bool:
-        """Return whether a call in the history, with its id, was so far only stated by a tool span
-        without an id; the call then gets that id."""
+        """Return whether a call in the history, with its id, was so far only stated without an id,
+        by a tool span or by an answer; the call then gets that id."""
         wanted = _arguments(part.value)
         for call in self._nameless:
             if call.name == part.name and call.event["arguments"] == wanted:
@@ -164,7 +162,10 @@ class Conversation:
             self._made += 1
             own = f"{UNNAMED}{self._made}"
         event = self.draft.call(part.name, part.value, own, actor, **more)
-        self._open.append(OpenCall(own, part.name, event))
+        call = OpenCall(own, part.name, event)
+        self._open.append(call)
+        if not part.id:
+            self._nameless.append(call)
         return event
 
     def finish(self) -> None:

@@ -279,12 +279,12 @@ def _result(value: dict[str, Any]) -> Part:
 _INPUTS = (
     "gen_ai.input.messages", "gen_ai.prompt.*", "llm.input_messages.*", "ai.prompt.messages",
     "gcp.vertex.agent.llm_request", "ai.prompt", "gen_ai.prompt", "langfuse.observation.input",
-    "traceloop.entity.input", "input.value", "lmnr.span.input",
+    "traceloop.entity.input", "input.value", "lmnr.span.input", "request_data",
 )  # fmt: skip
 _OUTPUTS = (
     "gen_ai.output.messages", "gen_ai.completion.*", "llm.output_messages.*",
     "gcp.vertex.agent.llm_response", "gen_ai.completion", "langfuse.observation.output",
-    "traceloop.entity.output", "output.value", "lmnr.span.output",
+    "traceloop.entity.output", "output.value", "lmnr.span.output", "response_data",
 )  # fmt: skip
 _SAID = ("ai.response.text", "ai.response.object", "ai.result.text", "ai.result.object")
 _CALLED = ("ai.response.toolCalls", "ai.result.toolCalls")

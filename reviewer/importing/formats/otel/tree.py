@@ -12,7 +12,14 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from reviewer.importing.foreign_json import parse_text
-from reviewer.importing.formats.otel import Span, ToolUse, tool_message, tool_use, usage_of
+from reviewer.importing.formats.otel import (
+    Span,
+    ToolUse,
+    hex_id,
+    tool_message,
+    tool_use,
+    usage_of,
+)
 from reviewer.trace.record import USER_ACTORS, is_user
 
 # Kinds of operations ------------------------------------------------------------------------------
@@ -174,6 +181,7 @@ class Tree:
     the agent's work."""
 
     def __init__(self, spans: Sequence[Span]) -> None:
+        spans = _begun(spans)
         self.all = _in_order(spans)
         self.twice = len(spans) - len(self.all)
         self._by_id = {(span.trace, span.id): span for span in self.all if span.id}
@@ -319,6 +327,26 @@ def _came_back(span: Span, use: ToolUse) -> bool:
     return span.end is not None or use.result is not None or span.error
 
 
+_TYPE_OF_SPAN = "logfire.span_type"
+
+
+def _begun(spans: Sequence[Span]) -> Sequence[Span]:
+    """Return spans without what Logfire writes when one begins: a span within the real one, with
+    its attributes. Where the real span never came, that is all that is known of it."""
+    if not any(span.attributes.get(_TYPE_OF_SPAN) == "pending_span" for span in spans):
+        return spans
+    pending = [s.attributes.get(_TYPE_OF_SPAN) == "pending_span" for s in spans]
+    came = {(s.trace, s.id) for s, early in zip(spans, pending, strict=True) if not early}
+    found: list[Span] = []
+    for span, early in zip(spans, pending, strict=True):
+        if not early:
+            found.append(span)
+        elif (span.trace, span.parent) not in came:
+            above = hex_id(span.attributes.get("logfire.pending_parent_id"))
+            found.append(span._replace(id=span.parent, parent=above, end=None))
+    return found
+
+
 def _in_order(spans: Sequence[Span]) -> list[Span]:
     """Return spans by start; of those that start together a parent first, then in the order of the
     file. A span that occurs twice (it was sent again) is returned once."""
@@ -368,6 +396,8 @@ def _same_call(one: Call, other: Call) -> bool:
     """Return whether two calls are one: they were open at the same time, and the provider's id of
     the answer is the same; or, for spans with different names for one model, one lay within the
     other and counted the same tokens."""
+    if _streamed(one, other):
+        return True
     if not _together(one.span, other.span):
         return False
     answers = [next((i for s in (c.span, *c.around) if (i := response_id(s))), "")
@@ -379,6 +409,25 @@ def _same_call(one: Call, other: Call) -> bool:
     counts = usage_of(one.span)
     nested = _holds(one.span, other.span) or _holds(other.span, one.span)
     return nested and counts is not None and _main(counts) == _main(usage_of(other.span) or {})
+
+
+_ASKED = ("gen_ai.input.messages", "request_data")
+
+
+def _streamed(one: Call, other: Call) -> bool:
+    """Return whether the second is Logfire's note on how a stream ended that the first began: it
+    has the answer to the same request, which the first does not have."""
+    if other.span.attributes.get(_TYPE_OF_SPAN) != "log" or one.around:
+        return False
+    begun, ended = one.span, other.span
+    return (
+        begun.attributes.get(_TYPE_OF_SPAN) == "span"
+        and (begun.trace, begun.parent) == (ended.trace, ended.parent)
+        and not begun.error
+        and usage_of(begun) is None
+        and ended.has(*_ASKED)
+        and begun.first(*_ASKED) == ended.first(*_ASKED)
+    )
 
 
 def _main(counts: dict[str, int]) -> tuple[int | None, int | None]:
