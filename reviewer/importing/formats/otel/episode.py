@@ -90,7 +90,9 @@ def candidate_of(tree: Tree) -> str:
     state none."""
     spans = [*(call.span for call in tree.calls), *tree.spans]
     service = next((span for span in spans if service_of(span)), None)
-    owners = (tree.owner(call.span) for call in tree.calls)
+    owners = [tree.owner(call.span) for call in tree.calls]
+    if owners and owners[0] is None:
+        owners = []  # whoever it calls later does not name it: another run may call nobody
     agent = _first(agent_name(one) for one in (*filter(None, owners), *tree.tops()))
     calls = [one for call in tree.calls for one in (call.span, *call.around)]
     model = _first(model_of(span) for span in (*calls, *tree.tops())).rpartition("/models/")[2]

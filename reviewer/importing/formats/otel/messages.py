@@ -61,7 +61,10 @@ def _is_pair(value: Any) -> bool:
 
 def _object(value: dict[str, Any], role: Role, depth: int) -> Iterator[Turn]:
     if isinstance(inner := value.get("message"), dict):  # a choice, or OpenInference's nesting
-        yield from _any(inner, role, depth + 1)
+        if "role" not in inner and isinstance(inner.get("content"), str) and role != "tool":
+            yield from _message(inner, role)
+        else:
+            yield from _any(inner, role, depth + 1)
     elif isinstance(kwargs := value.get("kwargs"), dict) and isinstance(value.get("id"), list):
         kind = value["id"][-1] if value["id"] else ""
         yield from _object({"type": kind, **kwargs}, role, depth + 1)

@@ -112,8 +112,16 @@ _MODELS = (
 
 
 def model_of(span: Span) -> str:
-    """Return the requested model, else the one that answered."""
-    return span.text(*_MODELS)
+    """Return the requested model, else the one that answered. OpenInference states that of a call
+    that failed among its parameters only."""
+    return span.text(*_MODELS) or _asked_model(span)
+
+
+def _asked_model(span: Span) -> str:
+    given = span.first("llm.invocation_parameters")
+    parameters = parse_text(given) if isinstance(given, str) else given
+    found = parameters.get("model") if isinstance(parameters, dict) else None
+    return found if isinstance(found, str) else ""
 
 
 def served_by(span: Span) -> str:
