@@ -88,6 +88,13 @@ _CREW_DB = "CrewAI's checkpoints in a database"
 _CREW = "import a checkpoint of the run, which CrewAI writes with `Crew(checkpoint=True)`"
 _TAU2 = "tau2-bench tasks, which say what is asked"
 _ANSWERS = "BFCL's possible answers, which say what is expected"
+_OF_PHOENIX = (
+    "export its spans as JSON, with `get_spans()` of Phoenix's client or by rows of its data frame"
+)
+_PX_TRACES = "Phoenix's traces without their spans' content"
+_PX_OTLP = "Phoenix's spans in the form of OTLP, without their resources"
+_PX_COLUMNS = "Phoenix's spans by columns of a data frame"
+_PX_NOTES = "Phoenix's annotations without their spans"
 _WAYS_OUT = {
     **dict.fromkeys(("a CrewAI log", "CrewAI's database", "what a CrewAI crew returned"), _CREW),
     **dict.fromkeys((_ZIP, _TAR, _BZIP, _XZ, _SEVEN), _UNPACK),
@@ -106,7 +113,9 @@ _WAYS_OUT = {
     "HAL's database": "its traces are Python pickles, never read: import the JSON of each run",
     "Langfuse's observations without their traces": "export each trace with its observations",
     "Langfuse's traces without their observations": "export each trace with its observations",
-    "Phoenix's database": "export its spans with Phoenix's client, as JSON",
+    "Phoenix's database": _OF_PHOENIX,
+    **dict.fromkeys((_PX_TRACES, _PX_OTLP, _PX_COLUMNS), _OF_PHOENIX),
+    _PX_NOTES: "they are people's labels: reviewer labels import --from phoenix",
     "promptfoo's database": "export each run with `promptfoo export eval ID -o results.json`",
 }
 """What else can be done with a file of some tools."""
@@ -388,6 +397,12 @@ _TOOLS: tuple[_Tool, ...] = (
     _Tool(_OBSERVATIONS, ("data",), _inside("data", "traceId", "parentObservationId")),
     _Tool(_TRACES, ("sessionId", "userId", "release", "tags", "timestamp")),
     _Tool(_TRACES, ("data",), _inside("data", "sessionId", "userId", "release", "tags")),
+    _Tool(_PX_TRACES, ("data",), _inside("data", "trace_id", "project_id", "start_time")),
+    _Tool(_PX_OTLP, ("data",), _inside("data", "trace_id", "span_id", "start_time_unix_nano")),
+    _Tool(_PX_NOTES, ("data",), _inside("data", "annotator_kind", "result")),
+    _Tool(_PX_NOTES, ("annotator_kind", "result", "identifier")),
+    _Tool(_PX_NOTES, ("annotator_kind", "result.score", "identifier")),
+    _Tool(_PX_COLUMNS, ("context.trace_id", "context.span_id", "span_kind")),
     _Tool("Helicone requests", ("request_id", "request_created_at", "response_body")),
     _Tool("PromptLayer requests", ("prompt_name", "request_start_time", "function_name")),
 )  # fmt: skip

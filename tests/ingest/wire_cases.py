@@ -349,6 +349,20 @@ NAMED: list[tuple[Any, str]] = [
     ([{"name": "a", "data": [{"query": "q", "reference": "r"}]}], "Google ADK eval set"),
     ({"$schemaVersion": "999"}, "Agents SDK run state"),
     ({"history": [], "clientHistory": []}, "Gemini CLI checkpoint"),
+    ({"data": [{"trace_id": "t", "project_id": "p", "start_time": "s"}]}, "Phoenix's traces"),
+    (
+        {"data": [{"trace_id": "t", "span_id": "s", "start_time_unix_nano": 1}]},
+        "Phoenix's spans in the form of OTLP",
+    ),
+    ([{"annotator_kind": "HUMAN", "result": {}, "identifier": ""}], "Phoenix's annotations"),
+    (
+        {"annotator_kind": "LLM", "result.score": 0, "identifier": ""},
+        "Phoenix's annotations",
+    ),
+    (
+        {"context.trace_id": {"a": "t"}, "context.span_id": {"a": "s"}, "span_kind": {"a": "LLM"}},
+        "Phoenix's spans by columns",
+    ),
     ({"data": [{"traceId": "t", "parentObservationId": None}]}, "Langfuse's observations"),
     ({"traceId": "t", "parentObservationId": None, "startTime": "s"}, "Langfuse's observations"),
     (

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from span_files import DATA, events, read, used
+from span_files import DATA, chat, events, read, request, span, used
 
-from reviewer.importing.formats.otel.exports import LangfuseReader
+from reviewer.importing.formats.otel.exports import LangfuseReader, OpenInferenceReader
 from reviewer.importing.formats.otel.otlp import OtlpReader
 from reviewer.importing.formats.otel.reader import SpanReader
 from reviewer.importing.formats.stores.braintrust import BraintrustReader
@@ -234,3 +234,49 @@ def test_tokens_of_langfuse_have_one_definition(
     record = the(LangfuseReader(), written(tmp_path, value))
     names = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
     assert tuple(record["usage"].get(name) for name in names) == usage
+
+
+# Phoenix ------------------------------------------------------------------------------------------
+
+
+def test_a_page_of_phoenix_may_lack_spans_of_any_attempt(tmp_path: Path) -> None:
+    path = FILES / "phoenix-page.json"
+    for one in read(OpenInferenceReader(), path):
+        places = [part["path"] for part in json.loads(one.raw)["unread"]]
+        assert "document 1, next_cursor, the next page (unreadable)" in places
+    pages = [json.loads(path.read_text()), json.loads((FILES / "phoenix-spans.json").read_text())]
+    both = tmp_path / "pages.jsonl"
+    both.write_text("".join(json.dumps(one) + "\n" for one in pages))
+    for one in read(OpenInferenceReader(), both):
+        places = [part["path"] for part in json.loads(one.raw).get("unread", [])]
+        assert not any("next page" in place for place in places)
+
+
+def test_a_call_that_failed_is_one_of_the_candidate_that_made_it() -> None:
+    streamed, failed = read(OpenInferenceReader(), FILES / "phoenix-spans.json")
+    records = [json.loads(one.raw) for one in (streamed, failed)]
+    assert [one["candidate_id"] for one in records] == ["lamp_desk gpt-5"] * 2
+    assert [one["termination"] for one in records] == ["completed", "error"]
+    assert [one["message"] for one in events(records[0], "message")][-1] == "Done."
+
+
+def test_a_page_of_braintrust_may_lack_rows_of_any_attempt(tmp_path: Path) -> None:
+    lines = (FILES / "braintrust-evaluation.jsonl").read_text().splitlines()
+    value = {"events": [json.loads(line) for line in lines], "cursor": None}
+    assert not any(b'"unread"' in one.raw for one in read(BRAINTRUST, written(tmp_path, value)))
+    value["cursor"] = "AAAB"
+    assert all(b"next page" in one.raw for one in read(BRAINTRUST, written(tmp_path, value)))
+
+
+# OpenLLMetry --------------------------------------------------------------------------------------
+
+
+def test_a_sub_agent_that_only_some_runs_call_does_not_name_the_candidate(tmp_path: Path) -> None:
+    own = [span(1, name="desk", traceloop__span__kind="workflow"), chat(2, [], [], parent=1, at=1)]
+    called = [
+        span(3, 1, 2, name="sub", traceloop__span__kind="agent"),
+        chat(4, [], [], parent=3, at=3),
+    ]
+    one = the(OtlpReader(), written(tmp_path, request(*own)))
+    other = the(OtlpReader(), written(tmp_path, request(*own, *called)))
+    assert one["candidate_id"] == other["candidate_id"] == "desk m-1"

@@ -199,6 +199,9 @@ class OpenInferenceReader(SpanReader):
     def holders(self, path: Path) -> tuple[Path, ...] | None:
         return () if path == () or (len(path) == 2 and path[0] in _LISTS) else None
 
+    def goes_on(self, path: Path) -> bool:
+        return path == ("next_cursor",)
+
     def spans(self, value: Any) -> list[Span]:
         if not isinstance(value, dict):
             raise Rejected("type:span")

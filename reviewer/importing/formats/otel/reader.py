@@ -47,6 +47,8 @@ FROM_ZERO = "the file counts attempts from 0: they are numbered from 1"
 REPEATS = "one episode id names several runs that begin alike: each is taken as an attempt"
 REST = "the rest of the file"
 TOGETHER = "parts of its traces are in other files: they were read together"
+ONE_PAGE = "the file is one page of several: its attempts may lack spans"
+_NO_PAGE = (b"null", b'""', b"false")
 NO_HOLDERS = (-1, -1)
 FILE_BITS = 48
 FILE_BYTES = (1 << FILE_BITS) - 1
@@ -72,6 +74,11 @@ class SpanReader(Format, ABC):
         """Return the keys (at most two) of what encloses the span at `path`; None when the value
         there is not a span."""
         return ()
+
+    def goes_on(self, path: Path) -> bool:
+        """Return whether a value at `path`, unless it is empty, says that a document is one page of
+        several."""
+        return False
 
     def damaged(self, path: Path) -> bool:
         """Return whether spans should be below `path`, where a plain value is."""
@@ -264,7 +271,7 @@ class _Files:
         return told
 
     def _note_places(self, file: int, path: FilePath, handle: BinaryIO) -> Iterator[Broken]:
-        document, numbers = -1, dict[Path, int]()
+        document, numbers, next_page = -1, dict[Path, int](), ""
         roots = self._reader.roots(Head(path))
         base = file << FILE_BITS
         for found in values(handle, roots):
@@ -272,7 +279,9 @@ class _Files:
                 self._source.reached = found.at + len(found.raw)
             found = found._replace(at=found.at + base)
             if found.document != document:
-                document, numbers = found.document, {}
+                document, numbers, next_page = found.document, {}, ""
+            if self._reader.goes_on(found.path) and found.raw not in _NO_PAGE:
+                next_page = f"{found.name}, the next page"
             if found.problem:
                 if "truncated" in found.problem:
                     self._source.notes.add(CUT_OFF)
@@ -292,6 +301,9 @@ class _Files:
             elif self._reader.damaged(found.path) and found.raw != b"null":
                 self._lost.append(found.name)
                 yield Broken((f"type:{_last_name(found.path)}",), found.name)
+        if next_page:
+            self._source.notes.add(ONE_PAGE)
+            self._lost.append(next_page)
 
     def _holder(self, key: Path, numbers: dict[Path, int]) -> int:
         """Return the number of a holder; its place may become known only after its spans."""

@@ -25,6 +25,7 @@ from reviewer.importing.formats.stores import (
 )
 from reviewer.importing.formats.stores.reader import StoreReader
 from reviewer.importing.reader import Rejected
+from reviewer.importing.walking import Path
 
 _KINDS: dict[str, Kind] = {
     "task": "agent",
@@ -65,6 +66,9 @@ class BraintrustReader(StoreReader):
         if value.get("scores"):
             raise Rejected("missing:span_id")
         return []
+
+    def goes_on(self, path: Path) -> bool:
+        return path == ("cursor",)
 
     def whole(self, spans: list[Span]) -> list[Span]:
         return _scored_once(caches_known(settled(merged(spans, _joined, _span), _TYPE)))
