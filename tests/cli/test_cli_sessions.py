@@ -25,7 +25,8 @@ SESSION = "9a7b165c-6146-4a06-b9c3-07c56c395f84"
 OTHER = "1af7fc5e-8455-4414-9ccd-011d40f70b2a"
 ROLLOUT = next((FILES / "codex").glob("rollout-*.jsonl"))
 VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME", "CLINE_DIR",
-             "CLINE_DATA_DIR", "PI_CODING_AGENT_DIR", "GOOSE_PATH_ROOT")  # fmt: skip
+             "CLINE_DATA_DIR", "PI_CODING_AGENT_DIR", "GOOSE_PATH_ROOT",
+             "XDG_CONFIG_HOME")  # fmt: skip
 PI_ID = "01a217fe-e2d3-75b1-946b-731af969e062"
 PI = FILES.parent / "pi" / "session.jsonl"
 
@@ -63,6 +64,23 @@ def test_sessions_are_listed_with_what_was_asked_first(door: Door, home: Path, t
     asked = [one["request"] for one in listed(door, tool)]
     assert "PARENT: summarise notes.txt into summary.txt" in asked
     assert len(asked) == (2 if tool == "claude-code" else 1)  # sub-agents are no sessions
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        ".config/Code/User/globalStorage/saoudrizwan.claude-dev/tasks",
+        "Library/Application Support/Cursor/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    ],
+)
+def test_tasks_of_extensions_of_an_editor_are_listed_and_taken(
+    door: Door, home: Path, folder: str
+) -> None:
+    shutil.copytree(FILES.parent / "cline_task", home / folder)
+    task = next(one for one in listed(door, "cline") if one["id"] == "1777073160794")
+    assert (task["request"], task["project"]) == ("Put it right.", "c:/lamps")
+    door.ok("import", "--from", "cline", "--session", "1777073160794")
+    assert door.one("SELECT episode_id FROM traces") == task["id"]
 
 
 def test_sessions_of_pi_are_listed_and_taken(door: Door, home: Path) -> None:

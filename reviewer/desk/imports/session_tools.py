@@ -3,81 +3,17 @@
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from reviewer.db.foreign import as_text
+from reviewer.desk.imports.session_facts import Held, Told, Tool, asked, member, value_of, words_of
 from reviewer.importing.database import database
 from reviewer.importing.foreign_json import NotJson, parse
 from reviewer.importing.pipeline.split import Unreadable
-
-
-class Told(NamedTuple):
-    """Facts from the first lines of a session file."""
-
-    project: str = ""
-    request: str = ""
-    sub_agent: bool = False
-
-
-class Held(NamedTuple):
-    """A session in a file that holds several. `at` is when it was last written, in UTC."""
-
-    id: str
-    told: Told
-    at: str
-    size: int
-
-
-class Tool(NamedTuple):
-    """Where a tool keeps sessions: `home` finds its folder, `files` the session files in it."""
-
-    home: Callable[[Mapping[str, str], Path], list[Path]]
-    files: Callable[[Path], Iterable[Path]]
-    own: Callable[[Path], str]
-    told: Callable[[Any, Told], Told]
-    held: Callable[[Path], Iterable[Held] | None] = lambda path: None
-    """Returns the sessions of a file that holds several, None for any other file. Raises
-    Unreadable, OSError."""
-
-
-def value_of(raw: bytes) -> Any:
-    """Return the JSON object in a text; None for anything else."""
-    try:
-        return parse(raw) if raw.lstrip()[:1] == b"{" else None
-    except (NotJson, RecursionError):
-        return None
-
-
-def _words(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list) or not all(isinstance(one, dict) for one in content):
-        return ""
-    if any(one.get("type") == "tool_result" or "functionResponse" in one for one in content):
-        return ""
-    return "\n".join(str(one.get("text") or "") for one in content)
-
-
-def _member(value: Any, *path: str) -> Any:
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
-
-
-def _asked(told: Told, words: str, project: Any, injected: tuple[str, ...]) -> Told:
-    """Return the facts with a prompt added, unless they have one already or the prompt was not
-    typed by a person."""
-    words = words.strip()
-    if words and not told.request and not words.startswith(injected):
-        told = told._replace(request=words)
-    if isinstance(project, str) and project and not told.project:
-        told = told._replace(project=project)
-    return told
-
 
 # Claude Code --------------------------------------------------------------------------------------
 
@@ -102,8 +38,8 @@ def _claude_told(value: Any, told: Told) -> Told:
         and value.get("isSidechain") is not True
         and value.get("isCompactSummary") is not True
     )
-    words = _words(_member(value, "message", "content")) if typed else ""
-    return _asked(told, words, value.get("cwd"), ("<local-command-",))
+    words = words_of(member(value, "message", "content")) if typed else ""
+    return asked(told, words, value.get("cwd"), ("<local-command-",))
 
 
 # Codex CLI ----------------------------------------------------------------------------------------
@@ -133,11 +69,11 @@ def _codex_id(path: Path) -> str:
 
 def _codex_told(value: Any, told: Told) -> Told:
     payload = value.get("payload", value)
-    if _member(payload, "source", "subagent") or _member(payload, "parent_thread_id"):
+    if member(payload, "source", "subagent") or member(payload, "parent_thread_id"):
         return told._replace(sub_agent=True)
-    typed = _member(payload, "type") == "message" and _member(payload, "role") == "user"
-    words = _words(_member(payload, "content")) if typed else ""
-    return _asked(told, words, _member(payload, "cwd"), ("<", "# AGENTS.md"))
+    typed = member(payload, "type") == "message" and member(payload, "role") == "user"
+    words = words_of(member(payload, "content")) if typed else ""
+    return asked(told, words, member(payload, "cwd"), ("<", "# AGENTS.md"))
 
 
 # Gemini CLI ---------------------------------------------------------------------------------------
@@ -157,11 +93,11 @@ def _gemini_files(home: Path) -> Iterator[Path]:
 def _gemini_told(value: Any, told: Told) -> Told:
     folders = value.get("directories")
     project = folders[0] if isinstance(folders, list) and folders else value.get("projectHash")
-    told = _asked(told, "", project, ())
-    held = _member(value, "$set", "messages") or value.get("messages")
+    told = asked(told, "", project, ())
+    held = member(value, "$set", "messages") or value.get("messages")
     for one in [value, *(held if isinstance(held, list) else ())]:
-        if _member(one, "type") == "user":
-            told = _asked(told, _words(one.get("content")), None, ("<session_context>",))
+        if member(one, "type") == "user":
+            told = asked(told, words_of(one.get("content")), None, ("<session_context>",))
     return told
 
 
@@ -201,8 +137,8 @@ def _opencode_held(path: Path) -> list[Held] | None:
             sizes[name] += len(data or b"")
             if not told.setdefault(name, Told()).request:
                 part = value_of(data or b"")
-                words = _member(part, "text") if _member(part, "type") == "text" else ""
-                told[name] = _asked(told[name], _words(words), None, ())
+                words = member(part, "text") if member(part, "type") == "text" else ""
+                told[name] = asked(told[name], words_of(words), None, ())
         columns = ("id", "parent_id", "directory", "title", "time_updated")
         rows = list(held.rows("session", columns, ("id",)))
     there = {as_text(row[0]) for row in rows}
@@ -227,33 +163,46 @@ def _moment(at: Any) -> str:
 def _opencode_told(value: Any, told: Told) -> Told:
     if value.get("parentID"):
         return told._replace(sub_agent=True)
-    return _asked(told, str(value.get("title") or ""), value.get("directory"), ())
+    return asked(told, str(value.get("title") or ""), value.get("directory"), ())
 
 
 # Cline --------------------------------------------------------------------------------------------
 
 
+_EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
+_EXTENSIONS = ("saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline")
+"""Cline's own, and Roo Code's."""
+_TASK_FILE = "api_conversation_history.json"
+_TYPED = re.compile(r"</?user_input[^<>]*>")
+_TASK = re.compile(r"<task>(.*?)</task>", re.DOTALL)
+_FOLDER = re.compile(r"# Current Working Directory \(([^)\n]+)\)")
+
+
 def _cline_home(env: Mapping[str, str], home: Path) -> list[Path]:
     root = Path(env.get("CLINE_DIR") or home / ".cline")
-    return [Path(env.get("CLINE_DATA_DIR") or root / "data") / "sessions"]
+    own = Path(env.get("CLINE_DATA_DIR") or root / "data") / "sessions"
+    settings = Path(env.get("XDG_CONFIG_HOME") or home / ".config")
+    users = [settings / one / "User" for one in _EDITORS]
+    users += [home / "Library" / "Application Support" / one / "User" for one in _EDITORS]
+    users.append(home / ".vscode-server" / "data" / "User")
+    return [own, *(one / "globalStorage" / ext / "tasks" for one in users for ext in _EXTENSIONS)]
 
 
 def _cline_files(home: Path) -> Iterator[Path]:
     for folder in sorted(one for one in home.iterdir() if one.is_dir()):
-        file = folder / f"{folder.name}.messages.json"
-        if file.is_file():
-            yield file
-
-
-_TYPED = re.compile(r"</?user_input[^<>]*>")
+        named = (folder / f"{folder.name}.messages.json", folder / _TASK_FILE)
+        yield from (file for file in named if file.is_file())
 
 
 def _cline_told(value: Any, told: Told) -> Told:
-    told = _asked(told, "", _member(value, "workspace_root"), ())
+    told = asked(told, "", member(value, "workspace_root"), ())
     messages = value.get("messages")
-    for one in messages if isinstance(messages, list) else ():
-        if _member(one, "role") == "user":
-            told = _asked(told, _TYPED.sub("", _words(one.get("content"))), None, ())
+    for one in messages if isinstance(messages, list) else [value]:
+        if member(one, "role") == "user":
+            words = words_of(one.get("content"))
+            task, folder = _TASK.search(words), _FOLDER.search(words)
+            words = task.group(1) if task else _TYPED.sub("", words)
+            told = asked(told, words, folder.group(1) if folder else None, ())
     return told
 
 
@@ -271,9 +220,9 @@ def _pi_files(home: Path) -> Iterator[Path]:
 
 
 def _pi_told(value: Any, told: Told) -> Told:
-    typed = value.get("type") == "message" and _member(value, "message", "role") == "user"
-    words = _words(_member(value, "message", "content")) if typed else ""
-    return _asked(told, words, value.get("cwd"), ())
+    typed = value.get("type") == "message" and member(value, "message", "role") == "user"
+    words = words_of(member(value, "message", "content")) if typed else ""
+    return asked(told, words, value.get("cwd"), ())
 
 
 # goose --------------------------------------------------------------------------------------------
@@ -303,9 +252,9 @@ def _goose_files(home: Path) -> Iterator[Path]:
 
 
 def _goose_told(value: Any, told: Told) -> Told:
-    typed = value.get("role") == "user" and _member(value, "metadata", "userVisible") is not False
-    words = _words(value.get("content")) if typed else ""
-    return _asked(told, words, value.get("working_dir"), ())
+    typed = value.get("role") == "user" and member(value, "metadata", "userVisible") is not False
+    words = words_of(value.get("content")) if typed else ""
+    return asked(told, words, value.get("working_dir"), ())
 
 
 def _goose_held(path: Path) -> list[Held] | None:

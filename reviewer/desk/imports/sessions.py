@@ -9,11 +9,14 @@ import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports.session_tools import TOOLS, Held, Told, Tool, value_of
+from reviewer.desk.imports.session_facts import Held, Told, Tool, value_of
+from reviewer.desk.imports.session_tools import TOOLS
 from reviewer.desk.views import View
 from reviewer.exit_codes import ExitCode
+from reviewer.importing.head import first_value
 from reviewer.importing.pipeline.opening import start_of
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.source import EVERY, Wanted
@@ -212,11 +215,18 @@ def _start_of(path: Path, kept: Tool) -> Told:
         start = start_of(path, SHOWN)
     except Unreadable:
         return told
-    lines = start.split(b"\n")
-    whole = value_of(start) if len(start) < SHOWN else None
-    for value in [whole] if isinstance(whole, dict) else map(value_of, lines):
+    for value in _values(start):
         if isinstance(value, dict):
             told = kept.told(value, told)
         if told.sub_agent or (told.project and told.request):
             break
     return told
+
+
+def _values(start: bytes) -> Iterable[Any]:
+    """Return the values at the start of a file: one object, the elements of an array, or lines."""
+    if start.lstrip()[:1] == b"[":
+        listed = first_value(start.lstrip(), 0)
+        return listed if isinstance(listed, list) else ()
+    whole = value_of(start) if len(start) < SHOWN else None
+    return [whole] if isinstance(whole, dict) else map(value_of, start.split(b"\n"))

@@ -13,7 +13,8 @@ from reviewer.importing.source import Source
 from reviewer.testing import check_reader
 
 TASK = "1777073160794"
-DETAILS = "<environment_details>\n# Current Mode\nACT MODE\n</environment_details>"
+FOLDER = "# Current Working Directory (c:/lamps) Files\na.py\n\n"
+DETAILS = f"<environment_details>\n{FOLDER}# Current Mode\nACT MODE\n</environment_details>"
 END = "end of the session (cut off)"
 Messages = list[dict[str, Any]]
 
