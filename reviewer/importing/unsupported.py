@@ -31,6 +31,8 @@ def _tool(head: Head) -> str:
         return name
     if head.start[257:262] == b"ustar":
         return _TAR
+    if _PROMPTFOO_HEADER in head.start.partition(b"\n")[0]:
+        return _PROMPTFOO
     for row in _rows(head):
         for known in _by_names[tuple(row)]:
             if known.fits(row):
@@ -75,6 +77,8 @@ def _told_beside(head: Head, name: str) -> bool:
 
 
 _PARQUET = "a Parquet file"
+_PROMPTFOO = "promptfoo's results for people"
+_PROMPTFOO_HEADER = b",Status,Score,Named Scores,"
 _SCREEN = "Cline's or Roo Code's screen messages"
 _AG2_LOG = "AG2's log of requests, a database"
 _GOOSE = "what goose printed for people"
@@ -116,6 +120,7 @@ _WAYS_OUT = {
     "Phoenix's database": _OF_PHOENIX,
     **dict.fromkeys((_PX_TRACES, _PX_OTLP, _PX_COLUMNS), _OF_PHOENIX),
     _PX_NOTES: "they are people's labels: reviewer labels import --from phoenix",
+    _PROMPTFOO: "write them as JSON: `promptfoo export eval ID -o results.json`",
     "promptfoo's database": "export each run with `promptfoo export eval ID -o results.json`",
 }
 """What else can be done with a file of some tools."""
@@ -264,6 +269,8 @@ _STARTS: tuple[tuple[bytes, str], ...] = (
     (b"# aider chat started at", "an Aider chat history"),
     (b"\n    __( O)>", _GOOSE),
     (b'f:{"messageId"', "a stream of the Vercel AI SDK"),
+    (b"evalId: eval-", _PROMPTFOO),
+    (b"<promptfoo>", _PROMPTFOO),
 )  # fmt: skip
 _OBSERVATIONS = "Langfuse's observations without their traces"
 _TRACES = "Langfuse's traces without their observations"

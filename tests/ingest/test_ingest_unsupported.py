@@ -43,6 +43,19 @@ def test_a_tool_without_a_reader_is_named_in_one_line(
 
 
 @pytest.mark.parametrize(
+    ("name", "content"),
+    [("r.yaml", "evalId: eval-Zic-2026-11-28T12:58:31\nresults:\n  version: 3\n"),
+     ("r.xml", "<promptfoo>\n  <evalId>eval-Zic</evalId>\n</promptfoo>\n"),
+     ("r.csv", "q,[openai:chat:m] {{q}},Status,Score,Named Scores,Grader Reason\na,b,PASS,1,,\n")],
+)  # fmt: skip
+def test_promptfoos_other_outputs_are_named(door: Door, name: str, content: str) -> None:
+    told = door.take(name, content)
+    assert told.code == 20
+    [line] = told.err.strip().splitlines()
+    assert "promptfoo export eval ID -o results.json" in line
+
+
+@pytest.mark.parametrize(
     ("content", "said"),
     [
         ({"id": "a_0", "ground_truth": [{"f": {"a": [1]}}]}, "reviewer suite from-bfcl"),
