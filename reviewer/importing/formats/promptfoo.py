@@ -27,7 +27,7 @@ from reviewer.importing.formats.base import (
     value_of,
 )
 from reviewer.importing.formats.chat import are_messages
-from reviewer.importing.formats.promptfoo_run import Run, given
+from reviewer.importing.formats.promptfoo_run import Run, description_of
 from reviewer.importing.head import Head
 from reviewer.importing.messages import Transcript
 from reviewer.importing.reader import Broken, Foreign, Rejected
@@ -182,7 +182,8 @@ def _result(source: Source, number: int, value: Any, run: Run) -> Foreign:
     elif text(response.get("finishReason")) in _CALLED and not draft.calls():
         draft.unread("response (calls that are not in it)")
         draft.note(HIDDEN)
-    named = text(at_path(value, "testCase", "description")) or text(value.get("description"))
+    draft.identity = f"id:{value['id']}" if text(value.get("id")) else ""
+    named = description_of(value)
     return draft.foreign(
         episode_id=_episode(source, value, named, run) or f"{source.place}-{number}",
         candidate_id=source.candidate or run.candidate(value) or source.home,
@@ -204,11 +205,11 @@ _READ = (
 
 
 def _episode(source: Source, value: dict[str, Any], named: str, run: Run) -> str:
-    """Return the name of a result's test: its description, numbered where tests of one description
-    have other variables; else the test's number. Empty where it has neither."""
+    """Return the name of a result's test: its description, with a digest of its variables where
+    tests of one description have others; else the test's number. Empty where it has neither."""
     if named:
-        place = source.request_place(named, given(value))
-        return f"{named}#{place + 1}" if place else named
+        own = run.variant(value, named)
+        return f"{named}#{own}" if own else named
     test = run.place(value)
     return "" if test is None else f"{source.place}-{test + 1}"
 

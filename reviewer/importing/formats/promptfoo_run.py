@@ -13,7 +13,7 @@ from typing import Any
 from reviewer.importing.formats.base import at_path, mapping, objects, text
 from reviewer.importing.source import request_digest
 
-_LONGEST = 60
+_LONGEST, _SHOWN = 60, 8
 _COUNTS = ("testPassCount", "testFailCount", "testErrorCount")
 _CALLS = frozenset(
     ("functionToolCallbacks", "functionCallHandler", "functionCallbackHandler", "mcp")
@@ -36,6 +36,7 @@ class Run:
         self.whole = True
         """False if not every result could be read: how many there are is then not known."""
         self._tests: dict[str, int] = {}
+        self._described: dict[str, set[str]] = {}
         self._prompts: dict[int, tuple[str, str]] = {}
         self._stated: dict[int, int] = {}
         self._written: Counter[int] = Counter()
@@ -61,6 +62,8 @@ class Run:
         if type(test) is int:
             own = _test(held)
             self._tests[own] = min(test, self._tests.get(own, test))
+        if named := description_of(held):
+            self._described.setdefault(named, set()).add(_given(held))
         self.settings([held.get("provider")])
 
     def settings(self, providers: Any) -> None:
@@ -77,6 +80,12 @@ class Run:
         states none."""
         test = value.get("testIdx")
         return self._tests.get(_test(value), test) if type(test) is int else None
+
+    def variant(self, value: dict[str, Any], named: str) -> str:
+        """Return what distinguishes a result's test from others of its description, in every file
+        alike; empty where there is no other."""
+        own = _given(value)
+        return own[:_SHOWN] if self._described.get(named, {own}) != {own} else ""
 
     def candidate(self, value: dict[str, Any]) -> str:
         """Return the candidate of a result: its provider, and its prompt where a provider has
@@ -107,15 +116,22 @@ def provider_of(value: dict[str, Any]) -> str:
     return text(at_path(provider, "label")) or text(at_path(provider, "id")) or text(provider)
 
 
-def given(value: dict[str, Any]) -> dict[str, Any]:
-    """Return the variables of a result's test, without those that promptfoo adds while it runs."""
+def description_of(value: dict[str, Any]) -> str:
+    """Return the description of a result's test, empty where it has none."""
+    return text(at_path(value, "testCase", "description")) or text(value.get("description"))
+
+
+def _given(value: dict[str, Any]) -> str:
+    """Return the digest of the variables of a result's test, without those that promptfoo adds
+    while it runs."""
     held = mapping(value.get("vars"))
-    return {k: one for k, one in held.items() if not k.startswith("_") and k != "sessionId"}
+    own = {k: one for k, one in held.items() if not k.startswith("_") and k != "sessionId"}
+    return request_digest(own)
 
 
 def _test(value: dict[str, Any]) -> str:
     case = mapping(value.get("testCase"))
-    return request_digest([given(value), {k: one for k, one in case.items() if k != "vars"}])
+    return request_digest([_given(value), {k: one for k, one in case.items() if k != "vars"}])
 
 
 def _named(prompts: dict[int, tuple[str, str]]) -> Iterator[tuple[int, str]]:

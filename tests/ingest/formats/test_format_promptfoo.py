@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from doors import Door
 from span_files import DATA, events, read, said
 
 from reviewer.importing.formats.promptfoo import PromptfooReader
@@ -202,7 +203,10 @@ def test_repetitions_of_a_test_are_attempts_of_one_episode() -> None:
     told = [json.loads(one.raw) for one in found]
     assert len(told) == 12
     own = [one for one in told if one["candidate_id"] == MODEL]
-    assert [one["episode_id"] for one in own] == ["price", "price#2", "price", "price#2"]
+    names = [one["episode_id"] for one in own]
+    assert names == [names[0], names[1]] * 2
+    assert names[0] != names[1]
+    assert all(name.startswith("price#") for name in names)
 
 
 def test_repetitions_without_a_description_have_the_number_of_the_first(tmp_path: Path) -> None:
@@ -289,3 +293,11 @@ def test_a_provider_that_calls_tools_itself_is_known_by_its_settings(
 def test_tokens_that_a_provider_had_cached_are_read() -> None:
     found = [one for one in READER.traces(Source(REPEATED)) if isinstance(one, Foreign)]
     assert {json.loads(one.raw)["usage"]["cached_tokens"] for one in found} == {4}
+
+
+def test_both_files_of_a_run_give_the_same_attempts(door: Door) -> None:
+    run = json.loads(REPEATED.read_text())
+    rows = "".join(json.dumps(row) + "\n" for row in run["results"]["results"])
+    for name, content in (("results.json", json.dumps(run)), ("results.jsonl", rows)):
+        door.take(name, content)
+        assert door.one("SELECT count(*) FROM traces") == 12
