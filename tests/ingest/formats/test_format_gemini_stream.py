@@ -54,6 +54,20 @@ def test_calls_that_the_totals_alone_know_leave_it_not_measured(tmp_path: Path) 
     assert found["unread"]
 
 
+def test_runs_that_a_program_kept_one_after_another_are_apart(tmp_path: Path) -> None:
+    """With its own prompt before each, and a time in each line."""
+    prompt = {"type": "message", "role": "user", "content": "Look at the lamp."}
+    second = [{**one, "session_id": "s-2"} if "session_id" in one else one for one in lines()]
+    kept = [prompt, *lines(), prompt, *second]
+    path = written(tmp_path, [{**one, "ts": "2026-01-30T22:06:00.9"} for one in kept])
+    found = [json.loads(one.raw) for one in read(READER, path)]
+    assert [one["episode_id"] for one in found] == [lines()[0]["session_id"], "s-2"]
+    for one in found:
+        assert said(one)[0] == ("user", "Look at the lamp.")
+        assert said(one)[1:] == said(record(STREAM))
+        assert "unread" not in one
+
+
 def test_a_stream_without_its_end_says_so(tmp_path: Path) -> None:
     found = record(written(tmp_path, lines()[:-1]))
     assert NO_END in found["source"]["notes"]

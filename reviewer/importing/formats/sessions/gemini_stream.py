@@ -7,6 +7,7 @@ calls than the stream has, the run is not measured.
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from reviewer.importing.draft import Status, amount, tokens
@@ -32,8 +33,10 @@ _LINE = frozenset(
     (
         *("type", "timestamp", "session_id", "model", "role", "content", "delta", "tool_name"),
         *("tool_id", "parameters", "status", "output", "error", "stats", "severity", "message"),
+        "ts",
     )
 )
+"""What the tool writes, and the time that programs which keep its output add to each line."""
 
 
 class GeminiStreamReader(SessionFormat):
@@ -52,9 +55,23 @@ class GeminiStreamReader(SessionFormat):
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         found = lines_of(source)
-        for lines in parted(found.lines, lambda value: value.get("type") == "init"):
-            own = text(lines[0].value.get("session_id"))
+        for lines in _runs(found.lines):
+            own = next((text(one.value.get("session_id")) for one in lines if _begins(one)), "")
             yield source.attempt(partial(_attempt, source, own, lines, found.broken), own)
+
+
+def _begins(line: Line) -> bool:
+    return bool(line.value.get("type") == "init")
+
+
+def _runs(lines: list[Line]) -> list[list[Line]]:
+    """Return the lines of each run. Programs that keep the output of several write the prompt of
+    one before its first line."""
+    found = parted(lines, lambda value: value.get("type") == "init")
+    for run, following in pairwise(found):
+        while run and run[-1].value.get("role") == "user":
+            following.insert(0, run.pop())
+    return [run for run in found if run]
 
 
 def _is_line(value: dict[str, Any]) -> bool:
