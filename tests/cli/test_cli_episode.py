@@ -457,6 +457,45 @@ def test_a_script_that_is_gone_or_edited_away_proves_nothing(door: Door) -> None
     assert not (door.root / "suites/e-v1/suite.lock").exists()
 
 
+def edited(door: Door, **plans: Any) -> None:
+    """Put these turns in place of those of the scripts of order-v1's episode."""
+    file = door.root / "suites/order-v1/candidates/proofs/order.json"
+    script = json.loads(file.read_text())
+    for name, turns in plans.items():
+        script["episodes"]["order"]["plans"][name] = {"turns": turns}
+    file.write_text(json.dumps(script))
+
+
+def test_an_attempt_that_does_nothing_is_no_other_than_that(door: Door) -> None:
+    """Else a script that fails in its place would prove a contract that nothing need be done
+    for."""
+    record = trace([call("look", "ok"), call("pay", "paid")])
+    door.ok("episode", "from-trace", door.file("t.json", record), "--wrong", "pay",
+            "--id", "order", "--say", "No.")  # fmt: skip
+    assert not proof(door, "order-v1", "order")["runs"][-1]["holds"]
+    edited(door, nothing=[{"calls": [{"tool": "pay", "arguments": {}}]}, {"messages": ["No."]}])
+    last = proof(door, "order-v1", "order")["runs"][-1]
+    assert (last["holds"], last["codes"]) == (False, [])
+
+
+def test_a_corrected_attempt_does_not_repeat_what_was_marked_wrong(door: Door) -> None:
+    """Also where the contract was edited to let it pass, and to fail the recorded one by its
+    words."""
+    record = trace([call("look", "ok"), call("pay", "paid")])
+    door.ok("episode", "from-trace", door.file("t.json", record), "--wrong", "pay",
+            "--id", "order", "--say", "No.", "--required", "look")  # fmt: skip
+    episode = made(door, "order-v1", "order")
+    del episode["tools"]["forbidden"], episode["on_forbidden"]
+    episode["expected"] = {"message_excludes": ["Done."]}
+    (door.root / "suites/order-v1/episodes/order.json").write_text(json.dumps(episode))
+    pays = [{"calls": [{"tool": one, "arguments": {}} for one in ("look", "pay")]}]
+    edited(door, corrected=[*pays, {"messages": ["No."]}])
+    recorded, corrected, *_ = proof(door, "order-v1", "order")["runs"]
+    assert (recorded["holds"], recorded["why"]) == (False, "fails, but not on a marked event")
+    assert (corrected["holds"], corrected["codes"]) == (False, [])
+    assert corrected["why"] == "makes every recorded call of pay, of which one was marked wrong"
+
+
 def test_another_attempt_in_place_of_the_recorded_one_proves_nothing(door: Door) -> None:
     """With a contract that the real failure passes, any other failure would prove it."""
     record = trace([call("look", "ok"), call("pay", "paid")])

@@ -7,10 +7,13 @@ import json
 import random
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from reviewer.desk.episodes.views import Proof, ProofRun
 from reviewer.desk.errors import DeskError, refusal_of
@@ -18,7 +21,13 @@ from reviewer.desk.trials.freezing import to_be_frozen
 from reviewer.desk.trials.judging import contract_of
 from reviewer.gates import Verdict, score
 from reviewer.importing.recorded.episode import MADE_BY
-from reviewer.importing.recorded.turns import CORRECTED, NOTHING, RECORDED, digest_of
+from reviewer.importing.recorded.turns import (
+    CORRECTED,
+    RECORDED,
+    calls_in,
+    digest_of,
+    words_alone,
+)
 from reviewer.importing.scored import TargetSuite
 from reviewer.running.attempt import run_attempt
 from reviewer.running.model import Offer, Slot, Task, Unrunnable
@@ -109,18 +118,18 @@ def _plans(folder: Path, episode_id: str) -> dict[str, Turns]:
     file = f"{folder.name}/{PROOFS}{shown(episode_id)}.json"
     if not path.is_file():
         raise DeskError(
-            f"{file}: is missing: a proof needs three scripts: the recorded attempt, the "
-            "corrected one, and one that does nothing",
+            f"{file}: is missing: a proof needs the scripts of the recorded attempt and of the "
+            "corrected one",
             "reviewer episode from-trace writes them with the episode",
         )
     data = read_bytes(path)
     read_script(data, file)
     plans = json.loads(data)["episodes"].get(episode_id, {}).get("plans", {})
-    for name in (RECORDED, CORRECTED, NOTHING):
+    for name in (RECORDED, CORRECTED):
         if name not in plans:
             raise DeskError(
                 f"{file}: $.episodes.{shown(episode_id)}.plans: has no {name}",
-                "reviewer episode from-trace writes all three with the episode",
+                "reviewer episode from-trace writes both with the episode",
             )
     return {name: plan["turns"] for name, plan in plans.items()}
 
@@ -130,13 +139,14 @@ async def _proven(
 ) -> list[ProofRun]:
     source: Mapping[str, Any] = episode.source if isinstance(episode.source, dict) else {}
     varied = [varied_turns(episode, source, plans[CORRECTED], seed) for seed in range(VARIED)]
-    played = [plans[RECORDED], plans[CORRECTED], *varied, plans[NOTHING]]
+    nothing = words_alone(plans[CORRECTED])  # whatever the file says: it might do something
+    played = [plans[RECORDED], plans[CORRECTED], *varied, nothing]
     ran = [await _ran(suite, episode, offer, turns) for turns in played]
     known = source.get("recorded_sha256")
     replaced = known is not None and known != digest_of(plans[RECORDED])
     return [
         _replaced(ran[0]) if replaced else _fails(episode, source, ran[0]),
-        _passes("corrected", [ran[1]]),
+        _corrected(episode, source, plans, ran[1]),
         _passes("varied", ran[2:-1]),
         _does_nothing(source, ran[-1]),
     ]
@@ -206,6 +216,38 @@ def _replaced(ran: _Ran) -> ProofRun:
     return ProofRun(plan="recorded", wanted="fails", runs=1, holds=False, codes=codes, why=why)
 
 
+def _made_again(
+    episode: Episode, source: Mapping[str, Any], plans: Mapping[str, Turns]
+) -> str | None:
+    """Return a tool of which a call was marked wrong, and of which the corrected attempt makes all
+    recorded calls although none is required."""
+    for tool in source.get("wrong_tools", ()):
+        made = [
+            Counter(
+                json.dumps(arguments, sort_keys=True)
+                for called, arguments in calls_in(plans[plan])
+                if called == tool
+            )
+            for plan in (RECORDED, CORRECTED)
+        ]
+        if made[0] and made[0] <= made[1] and tool not in episode.tools.required:
+            return str(tool)
+    return None
+
+
+def _corrected(
+    episode: Episode, source: Mapping[str, Any], plans: Mapping[str, Turns], ran: _Ran
+) -> ProofRun:
+    """Return the result of the corrected attempt, which must pass, and without what was marked
+    wrong."""
+    run = _passes("corrected", [ran])
+    tool = _made_again(episode, source, plans) if run.holds else None
+    if tool is None:
+        return run
+    why = f"makes every recorded call of {shown(tool)}, of which one was marked wrong"
+    return replace(run, holds=False, why=why)
+
+
 def _marked_codes(episode: Episode, source: Mapping[str, Any]) -> list[str]:
     """Return the codes, or their beginnings, by which the marked events fail."""
     wrong = [*source.get("wrong_tools", ()), *episode.tools.forbidden]
@@ -213,7 +255,10 @@ def _marked_codes(episode: Episode, source: Mapping[str, Any]) -> list[str]:
     for tool in episode.tools.required:
         codes += [f"missing:{tool}", f"wrong_argument:{tool}"]
     codes += [f"wrong_state:{path}" for path in episode.expected.at_paths]
-    return [*codes, "message_forbidden:", "message_missing:", "write_not_verified"]
+    marks = source.get("marks") or {}
+    codes += ["message_forbidden:"] if marks.get("never_say") else []
+    codes += ["message_missing:"] if marks.get("say") else []
+    return [*codes, "write_not_verified"]
 
 
 def _is_one_of(code: str, marked: Iterable[str]) -> bool:

@@ -130,11 +130,17 @@ def scripts_of(
     final = _final_words(story)
     said = marks.say or ("" if marked.wrong or marked.wrong_words else final)
     good = _corrected(story, marked, needs, cases)
+    corrected = _played(good, said, talks)
     return {
         RECORDED: _played(list(story.steps), final, talks),
-        CORRECTED: _played(good, said, talks),
-        NOTHING: [{"messages": [said or CLOSING]}],
+        CORRECTED: corrected,
+        NOTHING: words_alone(corrected),
     }
+
+
+def words_alone(corrected: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the turns of an attempt that only says the final message of the corrected one."""
+    return [{"messages": (corrected[-1].get("messages") if corrected else None) or [CLOSING]}]
 
 
 def digest_of(turns: list[dict[str, Any]]) -> str:
@@ -144,7 +150,7 @@ def digest_of(turns: list[dict[str, Any]]) -> str:
 
 def calls_in(turns: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
     """Return the calls of a plan in order."""
-    return [(c["tool"], c["arguments"]) for turn in turns for c in turn.get("calls", ())]
+    return [(c["tool"], c.get("arguments", {})) for turn in turns for c in turn.get("calls", ())]
 
 
 def _final_words(story: Story) -> str:
