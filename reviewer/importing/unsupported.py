@@ -88,7 +88,6 @@ _ZIP, _TAR = "a ZIP archive that is no Inspect log", "a tar archive"
 _BZIP, _XZ, _SEVEN = "a bzip2 file", "an xz file", "a 7-Zip archive"
 _UNPACK = "unpack it, and import what is in it (gzip and zstd are read as they are)"
 _WAY_OUT = "export its runs as OTLP/JSON, or write them as trace records (docs/formats.md)"
-_CREW_DB = "CrewAI's checkpoints in a database"
 _CREW = "import a checkpoint of the run, which CrewAI writes with `Crew(checkpoint=True)`"
 _TAU2 = "tau2-bench tasks, which say what is asked"
 _ANSWERS = "BFCL's possible answers, which say what is expected"
@@ -103,7 +102,6 @@ _WAYS_OUT = {
     **dict.fromkeys(("a CrewAI log", "CrewAI's database", "what a CrewAI crew returned"), _CREW),
     **dict.fromkeys((_ZIP, _TAR, _BZIP, _XZ, _SEVEN), _UNPACK),
     _PARQUET: parquet.EXTRA,
-    _CREW_DB: "keep checkpoints as files of JSON, which `Crew(checkpoint=True)` does",
     _DAMAGED: "copy it again from where its tool keeps it, with the -wal beside it",
     "a LangGraph checkpoint database": (
         "write what `list(graph.get_state_history(config))` returns as JSON"
@@ -242,7 +240,6 @@ _DATABASES: tuple[tuple[dict[str, set[str]], str], ...] = (
     ({"spans": {"trace_rowid", "span_id"}, "traces": {"trace_id"}}, "Phoenix's database"),
     ({"evals": {"id"}, "eval_results": {"eval_id", "test_idx"}}, "promptfoo's database"),
     ({"session_message": {"session_id", "type", "data"}}, "OpenCode's database of version 2"),
-    ({"checkpoints": {"id", "parent_id", "branch", "data"}}, _CREW_DB),
     ({"latest_kickoff_task_outputs": {"task_id", "output"}}, "CrewAI's database"),
     ({"flow_states": {"flow_uuid", "state_json"}}, "CrewAI's database"),
     ({"chat_completions": {"invocation_id", "request", "response"}}, _AG2_LOG),

@@ -179,6 +179,7 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
     ),
     "openai-agents-db": (Sample("databases", "openai-agents.db"),),
     "deepeval-db": (Sample("databases", "deepeval.db"),),
+    "crewai-db": (Sample("databases", "crewai.db"),),
     "bfcl": (
         Sample(f"{BFCL}/non_live", "BFCL_v4_parallel_result.json"),
         Sample(f"{BFCL}/multi_turn", "BFCL_v4_multi_turn_base_result.json"),

@@ -169,7 +169,14 @@ def test_every_format_has_a_sample() -> None:
     # Pages, archives, logs, streams and databases are no JSON documents that anybody prints
     # otherwise.
     others = {"webarena", "hal", "agentevals", "vercel-ai-stream"}
-    others |= {"deepeval-db", "goose-db", "google-adk-db", "openai-agents-db", "opencode-db"}
+    others |= {
+        "crewai-db",
+        "deepeval-db",
+        "goose-db",
+        "google-adk-db",
+        "openai-agents-db",
+        "opencode-db",
+    }
     assert {one.name for one in foreign_readers()} - names <= others
 
 

@@ -118,7 +118,6 @@ DATABASES = [
         ("promptfoo's database", "promptfoo export eval"),
     ),
     (("latest_kickoff_task_outputs (task_id, output)",), ("CrewAI's database",)),
-    (("checkpoints (id, parent_id, branch, data)",), ("CrewAI's checkpoints in a database",)),
     (("flow_states (flow_uuid, state_json)",), ("CrewAI's database",)),
 ]
 

@@ -22,6 +22,7 @@ OURS = (
     "databases.google_adk:GoogleAdkDatabaseReader",
     "databases.openai_agents:OpenAIAgentsDatabaseReader",
     "databases.deepeval:DeepEvalDatabaseReader",
+    "databases.crewai:CrewAIDatabaseReader",
     "inspect_ai.reader:InspectReader",
     "harbor.reader:HarborReader",
     "terminal_bench:TerminalBenchReader",

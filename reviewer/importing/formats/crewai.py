@@ -29,6 +29,7 @@ from reviewer.importing.messages import tokens_of
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.source import Source
 
+_NAME = "crewai-checkpoint"
 _ENDS = {
     "crew_kickoff_completed": "completed",
     "crew_kickoff_failed": "error",
@@ -64,7 +65,7 @@ its agents and tasks, the conversation so far before each answer, and links betw
 
 
 class CrewAIReader(Format):
-    name = "crewai-checkpoint"
+    name = _NAME
     facts = FormatFacts(
         by="`crewai_version`, `entities` and `event_record`",
         steps="yes; a checkpoint from before the last task's end is not measured",
@@ -81,16 +82,17 @@ class CrewAIReader(Format):
             if isinstance(value, Broken):
                 yield value
             else:
-                yield source.attempt(partial(_checkpoint, source, number, value), name)
+                yield source.attempt(partial(checkpoint, source, number, value), name)
 
 
-def _checkpoint(source: Source, number: int, value: Any) -> Foreign:
+def checkpoint(source: Source, number: int, value: Any, name: str = _NAME) -> Foreign:
+    """Return the attempt of a checkpoint; `name` is the format's. Raises Rejected."""
     if not isinstance(value, dict):
         raise Rejected("type:checkpoint")
     nodes = at_path(value, "event_record", "nodes")
     if not isinstance(nodes, dict) or not nodes:
         raise Rejected("missing:event_record.nodes")
-    told = _Run(Draft(CrewAIReader.name))
+    told = _Run(Draft(name))
     draft = told.draft
     events = _ordered(nodes, draft)
     for event in events:

@@ -1,7 +1,10 @@
 """CrewAI 1.x: checkpoints, with the record of a run's events."""
 
 import json
+import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +12,17 @@ import pytest
 from doors import Door
 from span_files import DATA, events, said
 
+from reviewer.importing.foreign_json import NotJson
 from reviewer.importing.formats.crewai import CrewAIReader
+from reviewer.importing.formats.databases.crewai import CrewAIDatabaseReader
 from reviewer.importing.head import Head
+from reviewer.importing.jsonb import as_json
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
 
 READER = CrewAIReader()
 NATIVE = DATA / "crewai/native_calls.json"
+DATABASE = DATA / "databases/crewai.db"
 FIRST, SECOND = sorted((DATA / "crewai/two").glob("*.json"))
 
 
@@ -157,3 +164,51 @@ def test_a_result_of_other_arguments_than_its_call_is_not_measured(tmp_path: Pat
     assert paths(record(changed(NATIVE, tmp_path, change))) == [
         "events[tool_usage_finished].tool_args"
     ]
+
+
+def rows(path: Path) -> list[Any]:
+    reader = CrewAIDatabaseReader()
+    assert reader.sniff(Head(path))
+    return list(reader.traces(Source(path)))
+
+
+def test_a_database_of_checkpoints_says_what_their_files_say() -> None:
+    found = [json.loads(one.raw) for one in rows(DATABASE)]
+    for one, path in zip(found, (NATIVE, SECOND), strict=True):
+        same = record(path)
+        assert {k: one[k] for k in one if k != "source"} == {
+            k: same[k] for k in same if k != "source"
+        }
+        assert one["source"]["session"] == same["source"]["session"]
+
+
+def test_a_damaged_row_costs_that_row_only(tmp_path: Path) -> None:
+    path = Path(shutil.copy(DATABASE, tmp_path))
+    with closing(sqlite3.connect(path)) as base, base:
+        base.execute("UPDATE checkpoints SET data = substr(data, 1, 900) WHERE rowid = 1")
+    first, second = rows(path)
+    assert isinstance(first, Broken)
+    assert first.codes == ("json:JSONB is cut off",)
+    assert isinstance(second, Foreign)
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [(b"\x00", b"null"), (b"\x01", b"true"), (b"\x02", b"false"), (b"\x2312", b"12"),
+     (b"\x351.5", b"1.5"), (b"\x27ab", b'"ab"'), (b"\x28\\n", b'"\\n"'), (b"\x2aa\n", b'"a\\n"'),
+     (b"\xc7\x02ab", b'"ab"'), (b"\xf7\0\0\0\0\0\0\0\x02ab", b'"ab"'), (b"\x0b", b"[]"),
+     (b"\x0c", b"{}"), (b"\x3b\x00\x131", b"[null,1]"), (b"\x4c\x17a\x131", b'{"a":1}')],
+)  # fmt: skip
+def test_elements_of_jsonb_are_those_of_json(raw: bytes, text: bytes) -> None:
+    assert as_json(raw) == text
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"", b"\x17", b"\xc7", b"\xe7\xff\xff\xff\xff", b"\x00\x00", b"\x10a", b"\x0d", b"\x14x",
+     b"\x191", b"\x1c\x131", b"\x2c\x131\x131"[:3], b"\x2c\x17a", b"\x2a\xff\xfe",
+     b"".join(b"\xdb" + (3 * (99 - n)).to_bytes(2, "big") for n in range(100))],
+)  # fmt: skip
+def test_jsonb_that_is_damaged_or_of_json5_is_refused(raw: bytes) -> None:
+    with pytest.raises(NotJson):
+        as_json(raw)
