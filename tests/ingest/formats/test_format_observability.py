@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from span_files import DATA, chat, events, read, request, span, used
+from span_files import DATA, agent, called, chat, events, read, request, span, used
 
 from reviewer.importing.formats.otel.exports import LangfuseReader, OpenInferenceReader
 from reviewer.importing.formats.otel.otlp import OtlpReader
@@ -171,8 +171,8 @@ def test_a_span_of_logfire_that_only_began_is_unfinished_work(tmp_path: Path) ->
         scope["spans"] = [one for one in scope["spans"] if _pending(one)]
     streamed, aborted = read(OtlpReader(), written(tmp_path, value))
     record = json.loads(streamed.raw)
-    called = [one["tool"] for one in events(record, "tool_call")]
-    assert called == ["look_up_lamp", "look_up_lamp", "delete_account"]
+    tools = [one["tool"] for one in events(record, "tool_call")]
+    assert tools == ["look_up_lamp", "look_up_lamp", "delete_account"]
     assert ("ok" in dict(used(record)).values(), "termination" in record) == (False, False)
     assert "final_message" not in json.loads(aborted.raw)
 
@@ -187,8 +187,8 @@ def _pending(span: dict[str, Any]) -> bool:
 
 def test_calls_of_an_answer_without_ids_are_those_of_the_later_history() -> None:
     record = the(OtlpReader(), FILES / "langfuse-stream.otlp.json")
-    called = [(one["tool"], one["call_id"]) for one in events(record, "tool_call")]
-    assert called == [("look_up_lamp", "c1"), ("look_up_lamp", "c2"), ("delete_account", "c3")]
+    made = [(one["tool"], one["call_id"]) for one in events(record, "tool_call")]
+    assert made == [("look_up_lamp", "c1"), ("look_up_lamp", "c2"), ("delete_account", "c3")]
     assert used(record) == [*LOOKED_UP, ("delete_account", "ok")]
 
 
@@ -273,10 +273,61 @@ def test_a_page_of_braintrust_may_lack_rows_of_any_attempt(tmp_path: Path) -> No
 
 def test_a_sub_agent_that_only_some_runs_call_does_not_name_the_candidate(tmp_path: Path) -> None:
     own = [span(1, name="desk", traceloop__span__kind="workflow"), chat(2, [], [], parent=1, at=1)]
-    called = [
+    more = [
         span(3, 1, 2, name="sub", traceloop__span__kind="agent"),
         chat(4, [], [], parent=3, at=3),
     ]
     one = the(OtlpReader(), written(tmp_path, request(*own)))
-    other = the(OtlpReader(), written(tmp_path, request(*own, *called)))
+    other = the(OtlpReader(), written(tmp_path, request(*own, *more)))
     assert one["candidate_id"] == other["candidate_id"] == "desk m-1"
+
+
+# Limits on attributes -----------------------------------------------------------------------------
+
+ASKED: list[Any] = [("user", "Hello")]
+CALLED: list[Any] = [("assistant", called("c1", "delete_account", user="kim"))]
+
+
+def cut(value: dict[str, Any], name: str, most: int) -> dict[str, Any]:
+    """A span with the text of an attribute cut as an SDK's limit cuts it."""
+    for one in value["attributes"]:
+        if one["key"] == name:
+            parts = [part["stringValue"] for part in one["value"]["arrayValue"]["values"]]
+            one["value"] = {"stringValue": f"[{', '.join(parts)}]"[:most]}
+    return value
+
+
+@pytest.mark.parametrize("most", [40, 60, 80, 100])
+@pytest.mark.parametrize("name", ["gen_ai.output.messages", "gen_ai.input.messages"])
+def test_messages_that_a_limit_cut_off_are_not_measured(
+    tmp_path: Path, name: str, most: int
+) -> None:
+    calls = [chat(1, ASKED, CALLED), chat(2, [*ASKED, *CALLED], [("assistant", "Done.")], at=2)]
+    whole = the(OtlpReader(), written(tmp_path, request(*calls)))
+    assert (len(events(whole, "tool_call")), "unread" in whole) == (1, False)
+    number = 0 if "output" in name else 1
+    calls[number] = cut(calls[number], name, most)
+    record = the(OtlpReader(), written(tmp_path, request(*calls)))
+    assert [one["path"] for one in record["unread"]] == [f"spans[work].{name} (cut off)"]
+
+
+def test_an_answer_that_begins_like_an_object_in_a_whole_message_is_no_cut(tmp_path: Path) -> None:
+    told = chat(1, [("user", '{"a": 1')], [("assistant", '[{"b": "no end')])
+    assert "unread" not in the(OtlpReader(), written(tmp_path, request(told)))
+
+
+def test_a_history_of_a_whole_run_that_is_cut_off_is_not_measured(tmp_path: Path) -> None:
+    history = [{"role": "assistant", "parts": [called("c1", "delete_account", user="kim")]}]
+    run = agent(1, pydantic_ai__all_messages=history)
+    assert "unread" not in the(OtlpReader(), written(tmp_path, request(run)))
+    record = the(OtlpReader(), written(tmp_path, request(cut(run, "pydantic_ai.all_messages", 70))))
+    places = [one["path"] for one in record["unread"]]
+    assert "spans[invoke_agent].pydantic_ai.all_messages (cut off)" in places
+
+
+@pytest.mark.parametrize("name", ["droppedAttributesCount", "dropped_events_count"])
+def test_a_span_of_which_attributes_were_dropped_is_not_measured(tmp_path: Path, name: str) -> None:
+    told = chat(1, ASKED, [("assistant", "Done.")])
+    assert "unread" not in the(OtlpReader(), written(tmp_path, request({**told, name: 0})))
+    record = the(OtlpReader(), written(tmp_path, request({**told, name: 3})))
+    assert len(record["unread"]) == 1

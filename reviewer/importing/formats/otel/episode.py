@@ -29,6 +29,7 @@ from reviewer.importing.formats.otel.events import (
     tell,
 )
 from reviewer.importing.formats.otel.index import names_of
+from reviewer.importing.formats.otel.limits import cut_of_call, cut_of_run
 from reviewer.importing.formats.otel.messages import numbered
 from reviewer.importing.formats.otel.outcome import (
     Ending,
@@ -157,8 +158,14 @@ def account_for(tree: Tree, draft: Draft, heading: "Heading") -> None:
         draft.unread(f"spans of models and tools{CUT}")
     elif tree.has_gaps(heading.elsewhere):
         draft.unread(f"spans named as parents{CUT}")
+    for call in tree.calls:
+        for name in cut_of_call(call):
+            draft.unread(f"{_place(call.span)}.{name}{CUT}")
+    for span in () if tree.calls else tree.tops():
+        for name in cut_of_run(span):
+            draft.unread(f"{_place(span)}.{name}{CUT}")
     for span in tree.own:
-        place = f"spans[{span.name[:60] or span.id}]"
+        place = _place(span)
         for member in span.unread:
             draft.unread(f"{place}.{member}")
         if (declared := unknown_kind(span)) and not tree.kind(span):
@@ -170,6 +177,10 @@ def account_for(tree: Tree, draft: Draft, heading: "Heading") -> None:
         for event in span.events:
             where = f"{place}.{event.name[:60]}"
             tell_rest(opened(event.attributes), draft, where, HARMLESS)
+
+
+def _place(span: Span) -> str:
+    return f"spans[{span.name[:60] or span.id}]"
 
 
 _ANSWERS = (
@@ -266,6 +277,10 @@ ROUNDED = "times are numbers beyond 2^53 in the file: their last digits may be r
 NO_CANDIDATE = (
     "the spans name no service, agent or model: the candidate is taken from the file name"
 )
+NO_MODEL = (
+    "the spans name no model, and neither does the candidate: attempts that name one are another "
+    "candidate's; import with --candidate to keep them together"
+)
 MOST_LISTED = 20
 MOST_NAMES = 64
 EXACT = 1 << 53
@@ -304,6 +319,8 @@ def native(tree: Tree, heading: Heading) -> Foreign:
     candidate = heading.candidate or candidate_of(tree)
     if not candidate:
         draft.note(NO_CANDIDATE)
+    elif not heading.candidate and not any(map(model_of, tree.own)):
+        draft.note(NO_MODEL)
     _note(tree, draft)
     _describe(tree, draft, ending)
     run = next((one for span in tree.all if (one := run_of(span)) is not None), None)

@@ -279,23 +279,23 @@ def _result(value: dict[str, Any]) -> Part:
 
 # Inputs and outputs of a span ---------------------------------------------------------------------
 
-_INPUTS = (
+INPUTS = (
     "gen_ai.input.messages", "gen_ai.prompt.*", "llm.input_messages.*", "ai.prompt.messages",
     "gcp.vertex.agent.llm_request", "ai.prompt", "gen_ai.prompt", "langfuse.observation.input",
     "traceloop.entity.input", "input.value", "lmnr.span.input", "request_data",
 )  # fmt: skip
-_OUTPUTS = (
+OUTPUTS = (
     "gen_ai.output.messages", "gen_ai.completion.*", "llm.output_messages.*",
     "gcp.vertex.agent.llm_response", "gen_ai.completion", "langfuse.observation.output",
     "traceloop.entity.output", "output.value", "lmnr.span.output", "response_data",
 )  # fmt: skip
 _SAID = ("ai.response.text", "ai.response.object", "ai.result.text", "ai.result.object")
-_CALLED = ("ai.response.toolCalls", "ai.result.toolCalls")
+CALLED = ("ai.response.toolCalls", "ai.result.toolCalls")
 
 
 def inputs(span: Span) -> list[Turn]:
     """Return the messages given to a span, with the whole history as it repeats it."""
-    found = _read(span.attributes, _INPUTS, "user")
+    found = _read(span.attributes, INPUTS, "user")
     if system := span.first("gen_ai.system_instructions"):
         found = messages(system, "system") + found
     return found or _told(span)[0]
@@ -303,11 +303,11 @@ def inputs(span: Span) -> list[Turn]:
 
 def outputs(span: Span) -> list[Turn]:
     """Return the messages that a span returned."""
-    said, called = span.first(*_SAID), span.first(*_CALLED)
+    said, called = span.first(*_SAID), span.first(*CALLED)
     if said is not None or called is not None:
         text = [Turn("agent", "", part.parts) for part in _verbatim(said)]
         return text + messages(called, "agent")
-    return _read(span.attributes, _OUTPUTS, "agent") or _told(span)[1]
+    return _read(span.attributes, OUTPUTS, "agent") or _told(span)[1]
 
 
 def _verbatim(said: Any) -> list[Turn]:

@@ -12,6 +12,7 @@ from functools import cache
 from types import NoneType
 from typing import Any, NamedTuple
 
+from reviewer.importing.draft import whole
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import at_path, mapping, objects, sequence, text
 from reviewer.importing.formats.otel import Attributes, Span, SpanEvent, hex_id, nanos
@@ -131,10 +132,13 @@ def span_of(value: Any) -> Span:
         attributes=read,
         events=_events(value.get("events")),
         resource={},
+        unread=tuple(name for name in _DROPPED if whole(_of(value, name))),
         entered=value.get("kind") in _ENTERED,
     )
 
 
+_DROPPED = ("droppedAttributesCount", "droppedEventsCount")
+"""How many of a span's attributes and events an SDK dropped because of a limit."""
 _ENTERED = (2, "2", "SPAN_KIND_SERVER", 5, "5", "SPAN_KIND_CONSUMER")
 
 
