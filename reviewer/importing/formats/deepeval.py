@@ -7,7 +7,8 @@ understood. `success` is the verdict of the source. `runDuration` is the time of
 `evaluationCost` what they cost: neither is the agent's.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -49,6 +50,8 @@ class About(NamedTuple):
 
     candidate: str = ""
     identifier: str = ""
+    repeated: Mapping[str, str] = {}
+    """The name of a repetition → the name of its test."""
 
 
 class DeepEvalReader(Format):
@@ -111,20 +114,40 @@ def _misplaced(path: Path, around: tuple[str, ...]) -> bool:
 def _about(source: Source, around: tuple[str, ...]) -> About:
     """Return the run's facts about itself, wherever they are."""
     found: dict[str, Any] = {}
-    for part in source.walk((*around, EACH)):
+    names: list[str] = []
+    for part in source.walk(*((*around, name, EACH) for name in CASES)):
         inner = part.path[len(around) :]
         if len(inner) == 1 and inner[0] in ("hyperparameters", "identifier"):
             found[str(inner[0])] = value_of(source, part)
+        elif _kind(part.path, around):
+            names.append(text(mapping(value_of(source, part)).get("name")))
     source.reached = 0
-    return about(found)
+    return about(found, names)
 
 
-def about(run: dict[str, Any]) -> About:
-    """Return the model or the agent of a run, if it names one."""
+def about(run: dict[str, Any], names: Iterable[str]) -> About:
+    """Return the model or the agent of a run, if it names one, and the repetitions among the names
+    of its test cases."""
     settings = mapping(run.get("hyperparameters"))
-    names = ("agent", "agent_version", "version", "model", "Model")
-    told = [text(settings.get(name)) for name in names]
-    return About(" ".join(one for one in told if one)[:300], text(run.get("identifier")))
+    members = ("agent", "agent_version", "version", "model", "Model")
+    told = [text(settings.get(name)) for name in members]
+    candidate = " ".join(one for one in told if one)[:300]
+    return About(candidate, text(run.get("identifier")), _repeated(names))
+
+
+_REPETITION = re.compile(r"(?s:(.+?))\[(?:(.*)-)?([1-9]\d{0,4})-([1-9]\d{0,4})\]")
+
+
+def _repeated(names: Iterable[str]) -> dict[str, str]:
+    """Return the repetitions that `--repeat` makes of a test, by their names: `test[1-2]` and
+    `test[2-2]`. A name is one only if all of them are there."""
+    groups: dict[tuple[str, int], dict[int, str]] = {}
+    for name in names:
+        if (match := _REPETITION.fullmatch(name)) is not None:
+            own = match[1] if match[2] is None else f"{match[1]}[{match[2]}]"
+            groups.setdefault((own, int(match[4])), {})[int(match[3])] = name
+    whole = {key: made for key, made in groups.items() if set(made) == set(range(1, key[1] + 1))}
+    return {name: own for (own, _), made in whole.items() for name in made.values()}
 
 
 def _parsed(source: Source, raw: bytes, kind: str, found: About) -> Foreign:
@@ -221,7 +244,7 @@ def _account_of(account: Account, case: dict[str, Any]) -> None:
 
 
 def _traced(source: Source, case: dict[str, Any], found: About, name: str) -> Foreign:
-    spans = spans_of(case, case["trace"], _episode(source, case))
+    spans = spans_of(case, case["trace"], _episode(source, case, found))
     candidate = source.candidate or found.candidate
     made = native(Tree(spans), Heading(name, candidate, _home(source, found), "", 1))
     notes = (*made.notes, ONE_MOMENT) if ties(spans) else made.notes
@@ -233,8 +256,9 @@ def _traced(source: Source, case: dict[str, Any], found: About, name: str) -> Fo
 # Names and verdicts -------------------------------------------------------------------------------
 
 
-def _episode(source: Source, case: dict[str, Any]) -> str:
+def _episode(source: Source, case: dict[str, Any], found: About) -> str:
     name = text(case["name"])
+    name = found.repeated.get(name, name)
     asked = case.get("input") or at_path(case, "turns", 0, "content")
     place = source.request_place(name, asked)
     if place:
@@ -249,7 +273,7 @@ def _home(source: Source, found: About) -> str:
 def _foreign(source: Source, draft: Draft, case: dict[str, Any], found: About) -> Foreign:
     took = amount(case.get("completionTime"))
     return draft.foreign(
-        episode_id=_episode(source, case),
+        episode_id=_episode(source, case, found),
         candidate_id=source.candidate or found.candidate or _home(source, found),
         final_message=draft.last_words(),
         cost_usd=measured(case.get("tokenCost")),
@@ -282,10 +306,10 @@ def _verdict(case: dict[str, Any], draft: Draft) -> SourceVerdict:
 
 def _parts(case: dict[str, Any]) -> Iterator[Any]:
     """Yield the result of each metric on a case, on its trace and on the trace's spans, and of its
-    expectations. A metric that broke has not passed."""
+    expectations. A metric without a result broke, and has not passed."""
     trace = mapping(case.get("trace"))
     holders = (case, trace, *(one for name in BUCKETS for one in objects(trace.get(name))))
     for one in (one for held in holders for one in objects(held.get("metricsData"))):
         if one.get("flaky") is not True:
-            yield False if one.get("success") is None and one.get("error") else one.get("success")
+            yield one.get("success") or False
     yield mapping(case.get("expectationsData")).get("success")

@@ -210,3 +210,27 @@ def test_the_rules_of_a_reader_hold(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_bytes((SAMPLES / name).read_bytes())
     check_reader(READER, path, mutants=40)
+
+
+def test_repetitions_of_a_test_are_attempts_of_one_episode(tmp_path: Path) -> None:
+    path = SAMPLES / "repeated.json"
+    names = [one["episode_id"] for one in records(path)]
+    assert names == [
+        *["test_param[refund 7]"] * 2, *["test_param[refund 8]"] * 2, *["test_plain"] * 2,
+        *["test_two", "test_two#2"] * 2, *["test_boom"] * 2,
+    ]  # fmt: skip
+    value = loaded("repeated.json")
+    value["testCases"] = [one for one in value["testCases"] if one["name"] != "test_plain[2-2]"]
+    assert "test_plain[1-2]" in [one["episode_id"] for one in records(written(tmp_path, value))]
+
+
+def test_a_metric_without_a_result_leaves_no_pass() -> None:
+    """A metric that raised an error has neither a score nor an error in the file."""
+    cases = loaded("repeated.json")["testCases"]
+    broken = [any("success" not in one for one in case["metricsData"]) for case in cases]
+    assert sum(broken) == 2
+    assert all(case["success"] for case, broke in zip(cases, broken, strict=True) if broke)
+    found = read(READER, SAMPLES / "repeated.json")
+    for one, case, broke in zip(found, cases, broken, strict=True):
+        assert one.verdict is not None
+        assert one.verdict.passed is (None if broke else case["success"])

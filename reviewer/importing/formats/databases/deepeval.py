@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from reviewer.db.foreign import ForeignDatabase
 from reviewer.importing.facts import FormatFacts
-from reviewer.importing.formats.base import sequence
+from reviewer.importing.formats.base import objects, sequence, text
 from reviewer.importing.formats.databases import DatabaseReader, Needs, value_in
 from reviewer.importing.formats.deepeval import CASES, DeepEvalReader, about, attempt
 from reviewer.importing.reader import Broken, Foreign
@@ -29,7 +29,8 @@ class DeepEvalDatabaseReader(DatabaseReader):
             if not isinstance(run, dict):
                 yield Broken(("type:payload_json",), place)
                 continue
-            found = about(run)
+            cases = (one for kind in CASES for one in objects(run.get(kind)))
+            found = about(run, (text(one.get("name")) for one in cases))
             for kind in CASES:
                 if run.get(kind) is not None and not isinstance(run[kind], list):
                     yield Broken((f"type:{kind}",), place)
