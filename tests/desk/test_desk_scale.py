@@ -366,14 +366,18 @@ def test_rows_from_counts_in_columns_are_those_of_sql_before_and_after_a_write(
                 desk.close()
 
     desk = mine.desk()
+    with desk.opened.reading() as connection:
+        key = key_of(connection, late)
     found = []
     for write in (None, lines(late, 2), lines(FULL, 9), lines(late, 3, count=7), lines(late, 9)):
         if write is not None:
             take(mine, "more.jsonl", write)
-        found.append((desk.scorecards._grid._columns, answers(desk)))
+        found.append(({**desk.scorecards._grid._columns}, answers(desk)))
         assert found[-1][1] == by_sql()
-    kept = [columns for columns, _ in found[1:]]
-    assert len({id(columns) for columns in kept}) == 3  # FULL is another, and attempt 9 is beyond
+    kept = [kept[key, True][1] for kept, _ in found[1:]]
+    assert len({id(columns) for columns in kept}) == 3  # FULL is another's
+    assert None not in kept
+    assert desk.scorecards._grid._columns[key, True][1] is None  # attempt 9 is beyond the plan
     assert found[0][1] != found[-1][1]
     desk.close()
 

@@ -3,6 +3,7 @@ candidates that the tables do not contain."""
 
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from threading import Lock
 from typing import NamedTuple, TypeVar
 
@@ -87,15 +88,20 @@ def _touched(connection: Connection, entry: _Entry) -> set[int] | None:
     return None if refused is None else found | refused
 
 
-KEPT = 64
-"""Number of orders whose first rows are cached."""
+KEPT = 128
+"""Number of orders whose first rows are cached: all of two candidates, and more."""
+CANDIDATES = 2
+"""Number of candidates whose counts and red episodes are cached: readers turn between two."""
 GROUPED = 6
 """Number of orders and filters whose groups are cached, each with the keys of all its rows."""
 
+P = TypeVar("P")
 R = TypeVar("R")
 _Keys = dict[str, list[int]]
 _Place = tuple[EpisodeQuery, GroupBy]
 _Kept = OrderedDict[_Place, tuple[int, R]]
+_OfCandidates = OrderedDict[tuple[int, bool], tuple[int, R]]
+"""By candidate, and whether every episode has a roll-up."""
 
 
 class SuiteFacts(NamedTuple):
@@ -123,8 +129,8 @@ class GridCache:
         self._groups: _Kept[_Keys] = OrderedDict()
         self._sums: _Kept[list[GroupRow]] = OrderedDict()
         self._keeping = Lock()
-        self._red: tuple[int, int, frozenset[int]] | None = None
-        self._columns: tuple[int, int, CountColumns] | None = None
+        self._red: _OfCandidates[frozenset[int]] = OrderedDict()
+        self._columns: _OfCandidates[CountColumns | None] = OrderedDict()
         self._labels: dict[GroupBy, tuple[int, int, list[str | None]]] = {}
 
     def suite(self, connection: Connection, suite_id: str) -> SuiteFacts:
@@ -173,30 +179,32 @@ class GridCache:
 
     def red(self, connection: Connection, asked: EpisodeQuery, clock: int) -> frozenset[int]:
         """Return the episodes of a query without conditions that may have a red cell; cached for
-        the last candidate."""
-        kept = self._red
-        if kept is None or kept[:2] != (asked.candidate, clock):
+        the last candidates."""
+
+        def read() -> frozenset[int]:
             columns = self.columns(connection, asked, clock)
-            found = (
-                maybe_red(connection, asked.candidate)
-                if columns is None
-                else red_by_counts(connection, columns, asked.candidate)
-            )
-            kept = self._red = asked.candidate, clock, frozenset(found)
-        return kept[2]
+            if columns is None:
+                return frozenset(maybe_red(connection, asked.candidate))
+            return frozenset(red_by_counts(connection, columns, asked.candidate))
+
+        return self._of_candidate(self._red, asked, clock, read)
 
     def columns(
         self, connection: Connection, asked: EpisodeQuery, clock: int
     ) -> CountColumns | None:
-        """Return the counts of every episode of a query, cached for the last candidate; None where
+        """Return the counts of every episode of a query, cached for the last candidates; None where
         SQL has to answer (`columns_for`)."""
-        kept = self._columns
-        if kept is not None and kept[:2] == (asked.candidate, clock) and not asked.terms:
-            return kept[2] if asked.complete else None
-        found = columns_for(connection, asked)
-        if found is not None:
-            self._columns = asked.candidate, clock, found
-        return found
+        if asked.terms:
+            return None
+        read = partial(columns_for, connection, asked)
+        return self._of_candidate(self._columns, asked, clock, read)
+
+    def _of_candidate(
+        self, kept: _OfCandidates[R], asked: EpisodeQuery, clock: int, read: Callable[[], R]
+    ) -> R:
+        return _once(
+            self._keeping, kept, (asked.candidate, asked.complete), clock, read, CANDIDATES
+        )
 
     def labeled(
         self, connection: Connection, asked: EpisodeQuery, group: GroupBy, clock: int
@@ -232,26 +240,14 @@ class GridCache:
         self, asked: EpisodeQuery, group: GroupBy, clock: int, read: Callable[[], _Keys]
     ) -> _Keys:
         """Return the keys of the rows in groups, cached for this time of the clock."""
-        return self._once(self._groups, (asked, group), clock, read)
+        return _once(self._keeping, self._groups, (asked, group), clock, read, GROUPED)
 
     def group_rows(
         self, asked: EpisodeQuery, group: GroupBy, clock: int, read: Callable[[], list[GroupRow]]
     ) -> list[GroupRow]:
         """Return the sums over the rows of each group; they are the same in every order."""
-        return self._once(self._sums, (asked._replace(by="", descending=False), group), clock, read)
-
-    def _once(self, kept: _Kept[R], place: _Place, clock: int, read: Callable[[], R]) -> R:
-        with self._keeping:
-            found = kept.get(place)
-            if found is not None and found[0] == clock:
-                kept.move_to_end(place)
-                return found[1]
-        made = read()
-        with self._keeping:
-            kept[place] = clock, made
-            while len(kept) > GROUPED:
-                kept.popitem(last=False)
-        return made
+        place = asked._replace(by="", descending=False), group
+        return _once(self._keeping, self._sums, place, clock, read, GROUPED)
 
     def medians(self, candidate: int) -> Provide:
         """Return a function that puts median latencies into a connection."""
@@ -261,3 +257,26 @@ class GridCache:
                 self._medians.setdefault(candidate, Medians(candidate)).lend(connection)
 
         return lend
+
+
+def _once(
+    lock: Lock,
+    kept: OrderedDict[P, tuple[int, R]],
+    place: P,
+    clock: int,
+    read: Callable[[], R],
+    most: int,
+) -> R:
+    """Return what was read for a place at this time of the clock; keep the last `most`."""
+    with lock:
+        found = kept.get(place)
+        if found is not None and found[0] == clock:
+            kept.move_to_end(place)
+            return found[1]
+    made = read()
+    with lock:
+        kept[place] = clock, made
+        kept.move_to_end(place)
+        while len(kept) > most:
+            kept.popitem(last=False)
+    return made
