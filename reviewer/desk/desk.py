@@ -168,7 +168,7 @@ class Desk:
 
     def close(self) -> None:
         """Abandon running jobs, interrupt every query and close the connections; for quitting."""
-        for room in ("runs", "judge", "imports", "scorecards"):
+        for room in ("runs", "judge", "imports"):
             if room in vars(self):  # a room that was never used has no jobs
                 getattr(self, room).close()
-        self.opened.readers.close()
+        self.opened.close()

@@ -42,7 +42,7 @@ def kept_figures(workspace: Workspace) -> list[Check]:
 def _looked(desk: Desk) -> Iterator[_Looked]:
     for about, card in CARDS.all(desk.place):
         if desk.scorecards.kept(*about) is not None:
-            again = desk.scorecards.card_processes.scorecard(*about)
+            again = desk.opened.card_processes.scorecard(*about)
             yield _Looked("/".join(about), _same(card, again))
     for about, trends in TRENDS.all(desk.place):
         if desk.trends.kept(*about) is not None:

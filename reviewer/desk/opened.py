@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from reviewer.desk.place import Workspace
     from reviewer.desk.presence.claims import Claims
     from reviewer.desk.reports.api import CandidateReport, Reports
+    from reviewer.desk.scorecards.card_process import CardProcesses
     from reviewer.desk.views import SuiteInfo
     from reviewer.suite.model import Suite
 
@@ -186,6 +187,19 @@ class DeskState:
         from reviewer.desk.reports.api import Reports
 
         return Reports(self.place, self.finals, self.book, self.embedding_model)
+
+    @late
+    def card_processes(self) -> CardProcesses:
+        """Return the processes that compute the figures of large suites."""
+        from reviewer.desk.scorecards.card_process import CardProcesses  # few suites are large
+
+        return CardProcesses(self.place.root)
+
+    def close(self) -> None:
+        """Stop running computations, interrupt every query and close the connections."""
+        if "card_processes" in vars(self):
+            self.card_processes.close()
+        self.readers.close()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

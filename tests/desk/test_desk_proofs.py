@@ -6,6 +6,7 @@ import pickle
 import shutil
 import signal
 import sqlite3
+import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -79,6 +80,7 @@ def forked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(early_stats, "LARGE", 1)
     monkeypatch.setattr(forks, "active_count", lambda: 1)
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
     monkeypatch.setattr(os, "fork", counted)
     return found
 
@@ -293,6 +295,28 @@ def test_where_a_fork_does_not_answer_this_process_looks(
     for pid in forked:
         with pytest.raises(ChildProcessError):  # nothing is left behind
             os.waitpid(pid, os.WNOHANG)
+
+
+def test_beside_threads_another_process_looks_when_it_is_asked(
+    proved: Door, forked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threading, "active_count", lambda: 2)
+    real, mine = early_stats._stats_at, list[Path]()
+    monkeypatch.setattr(
+        early_stats, "_stats_at", lambda folder: (mine.append(folder), real(folder))[1]
+    )
+    before = early_stats.stats_at(proved.suite)
+    assert mine == []
+    assert before.stats == stats_of(proved.suite)
+    assert abs(before.at - time.time_ns()) < 600 * 10**9
+    same_size(proved.suite)
+    assert early_stats.stats_at(proved.suite).stats == stats_of(proved.suite) != before.stats
+    assert mine == []
+    for program in ("/bin/false", "/bin/echo", "/nowhere"):
+        monkeypatch.setattr("sys.executable", program)
+        assert early_stats.stats_at(proved.suite).stats == stats_of(proved.suite)
+    assert len(mine) == 3
+    assert forked == []
 
 
 def test_a_look_serves_one_question(proved: Door, forked: list[int]) -> None:

@@ -27,7 +27,6 @@ MACHINE_ONLY = {
     "judge": "close",
     "labels": "sign take",
     "runs": "close",
-    "scorecards": "close",
     "workspace": "explain_suite hold merge witness",
 }
 """What is left to the person at the machine: its keys, whom it trusts, files of other people, SQL.

@@ -572,7 +572,7 @@ def test_rows_open_without_waiting_for_a_recommendation(mine: Door) -> None:
 
 @pytest.mark.usefixtures("all_large")
 def test_closing_ends_what_is_at_work_aside(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    aside = desk.scorecards.card_processes
+    aside = desk.opened.card_processes
     process = subprocess.Popen(["sleep", "60"])
     aside._at_work.add(process)
     began = time.monotonic()
@@ -597,12 +597,12 @@ def test_a_process_that_is_ended_is_said(
     monkeypatch.setattr("sys.executable", script(tmp_path, "exec sleep 60"))
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(desk.scorecards.card, SUITE, ONE)
-        while not (at_work := list(desk.scorecards.card_processes._at_work)):
+        while not (at_work := list(desk.opened.card_processes._at_work)):
             time.sleep(0.01)
         at_work[0].kill()
         with pytest.raises(DeskError, match="was ended"):
             asked.result(timeout=60)
-    assert not desk.scorecards.card_processes._at_work
+    assert not desk.opened.card_processes._at_work
 
 
 @pytest.mark.usefixtures("all_large")

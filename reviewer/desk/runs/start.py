@@ -28,7 +28,7 @@ from reviewer.desk.place import Workspace
 from reviewer.desk.runs.api import Runnable, RunOrder
 from reviewer.desk.runs.choosing import Choice, as_begun, check_numbers, choose
 from reviewer.desk.runs.turns import with_person
-from reviewer.desk.suites import CandidateManifest, ReadySuite, ready_suite
+from reviewer.desk.suites import CandidateManifest, ReadySuite, ready_outline, ready_suite
 from reviewer.importing.pipeline.outcome import Tally
 from reviewer.importing.pipeline.scoring import ImportOptions, Order, Scorer
 from reviewer.importing.pipeline.split import Piece
@@ -135,7 +135,11 @@ def filled_attempts(connection: Connection, suite: int, candidate: int) -> MadeA
 def runnable(workspace: Workspace, connection: Connection | None, suite_id: str) -> list[Runnable]:
     """Return every candidate manifest of a suite, by id. Raises DeskError for a suite that may not
     be used; `connection` is None while there is no store."""
-    held = ready_suite(workspace, connection, suite_id)
+    held = (
+        ready_suite(workspace, None, suite_id)
+        if connection is None
+        else ready_outline(workspace, connection, suite_id)
+    )
     if held.folder is None:
         return []
     row = registry.suite_row(connection, suite_id) if connection is not None else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations  # names used only in annotations are not imported
 
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from reviewer.desk.opened import DeskState
-    from reviewer.desk.scorecards.card_process import CardProcesses
     from reviewer.desk.scorecards.views import (
         FilterValues,
         Group,
@@ -68,8 +66,6 @@ class ScorecardsRoom(Room):
         self._grid, self._clock = GridCache(), ChangeClock()
         self.apart = True
         """Whether long computations run in another process."""
-        self._begun: CardProcesses | None = None
-        self._beginning = Lock()
 
     def card(self, suite_id: str, candidate_id: str) -> Scorecard:
         """Return everything above the rows of the grid."""
@@ -82,7 +78,7 @@ class ScorecardsRoom(Room):
             if kept is not None:
                 return kept
             if self.apart:
-                return self.card_processes.scorecard(suite_id, candidate_id)
+                return self._opened.card_processes.scorecard(suite_id, candidate_id)
             return self.card_here(suite_id, candidate_id, keeping=True)
         return self.card_here(suite_id, candidate_id)
 
@@ -406,21 +402,6 @@ class ScorecardsRoom(Room):
             return filter_values(
                 connection, *self._opened.candidate(connection, suite_id, candidate_id)
             )
-
-    @property
-    def card_processes(self) -> CardProcesses:
-        """Return the processes that compute the figures of large suites."""
-        from reviewer.desk.scorecards.card_process import CardProcesses  # few suites are large
-
-        with self._beginning:
-            if self._begun is None:
-                self._begun = CardProcesses(self._opened.place.root)
-            return self._begun
-
-    def close(self) -> None:
-        """Stop running computations."""
-        if self._begun is not None:
-            self._begun.close()
 
     def saved_views(self) -> list[SavedView]:
         """Return the saved views of this workspace."""

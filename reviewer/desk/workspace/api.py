@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 
     from reviewer.desk.imports.record_files import TakeResult
     from reviewer.desk.integrity.witness import WitnessLine
+    from reviewer.desk.opened import DeskState
     from reviewer.desk.place import Workspace
     from reviewer.desk.reports.api import Reports
     from reviewer.desk.reports.other_suites import ExplainedSuite
     from reviewer.desk.suites import ReadySuite
-    from reviewer.desk.views import SuiteInfo
+    from reviewer.desk.views import Recommendation, SuiteInfo
     from reviewer.desk.workspace.views import FoundPlace, SuiteContents
     from reviewer.report.assess import Assessment
 
@@ -106,7 +107,7 @@ class WorkspaceRoom(Room):
         if not self._opened.has_store():
             return []
         with self._opened.reading() as connection:
-            return candidate_infos(connection, self._opened.reports, suite_id)
+            return candidate_infos(connection, self._opened, suite_id)
 
     def all_candidates(
         self,
@@ -120,7 +121,7 @@ class WorkspaceRoom(Room):
             found = {
                 (info.suite_id, one.candidate_id): (info, one)
                 for info in infos
-                for one in candidate_infos(connection, self._opened.reports, info.suite_id)
+                for one in candidate_infos(connection, self._opened, info.suite_id)
             }
             newest = [
                 (one.suite_id, one.candidate_id)
@@ -251,24 +252,44 @@ def _known(kind: str, name: str, names: list[str], where: str = "") -> None:
         )
 
 
-def candidate_infos(connection: Connection, reports: Reports, suite_id: str) -> list[CandidateInfo]:
+def candidate_infos(
+    connection: Connection, opened: DeskState, suite_id: str
+) -> list[CandidateInfo]:
     """Return the candidates with traces on a suite, by id."""
     row = registry.suite_row(connection, suite_id)
     if row is None:
         return []
-    found = []
-    for stored in registry.candidates(connection, row.id):
-        assessed = _assessed(connection, reports, suite_id, stored.candidate_id)
-        found.append(
-            CandidateInfo(
-                candidate_id=stored.candidate_id,
-                digest=stored.digest,
-                traces=attempts_made(connection, stored.id),
-                recommendation=assessed.recommendation if assessed else "hold",
-                decided=newest_decision(connection, stored.id),
-            )
+    return [
+        CandidateInfo(
+            candidate_id=stored.candidate_id,
+            digest=stored.digest,
+            traces=attempts_made(connection, stored.id),
+            recommendation=_recommended(connection, opened, row, stored) or "hold",
+            decided=newest_decision(connection, stored.id),
         )
-    return found
+        for stored in registry.candidates(connection, row.id)
+    ]
+
+
+def _recommended(
+    connection: Connection,
+    opened: DeskState,
+    suite: registry.SuiteRow,
+    stored: registry.CandidateRow,
+) -> Recommendation | None:
+    """Return the recommendation for a candidate, that of a large one from its scorecard, which is
+    cached; None for a broken suite."""
+    place = suite.suite_id, stored.candidate_id
+    if opened.place.draft or not is_large(connection, suite.id, stored.id):
+        assessed = _assessed(connection, opened.reports, *place)
+        return assessed.recommendation if assessed else None
+    from reviewer.desk.scorecards.shelf import CARDS
+
+    try:
+        kept = opened.reports.kept(connection, CARDS, place, place[1:])
+        return (kept or opened.card_processes.scorecard(*place)).recommendation
+    except DeskError:
+        return None
 
 
 def _assessed(
