@@ -1,24 +1,27 @@
-"""Arguments that a contract, or a simulated tool, names and that the tool does not have. Pure.
+"""Arguments that a contract, or a simulated tool, names and that no call of the tool has. Pure.
 
 A tool whose parameters are closed (`"additionalProperties": false`) is never called with another
-argument: the broker refuses such a call. An expectation of one could not be met, and an effect that
-requires one never happens. A tool whose parameters are open, or do not say, may have any argument.
+argument, and no tool with a value of another type: the broker refuses such a call. An expectation
+of one could not be met, and an effect that requires one never happens. A tool whose parameters are
+open, or do not say, may have any argument.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any
 
 from reviewer.suite.blanks import is_blank
 from reviewer.suite.errors import NEAR, Problem, json_path, likeness, shown
-from reviewer.suite.json_values import Path, path_of
+from reviewer.suite.json_values import MISSING, Path, path_of
 from reviewer.suite.model import Episode
-from reviewer.suite.toolset import Toolset, simulated
+from reviewer.suite.strict_json import type_name
+from reviewer.suite.toolset import WORLDS, Toolset, simulated
 from reviewer.suite.values import TOOLSET_FILE
 
-_Named = Iterator[tuple[tuple[str | int, ...], str, Path, str]]
-"""A place, the tool, the argument (a path in its arguments), and the consequence of a missing
-one."""
+_Named = Iterator[tuple[tuple[str | int, ...], str, Path, Any, str]]
+"""A place, the tool, the argument (a path in its arguments), its value (or MISSING), and the
+consequence of one that no call has."""
+_MASKED = "[REDACTED"
 _UNMET = "no attempt could pass"
 _UNPROVEN = "no write could be proven"
 _SILENT = "no call can get this answer"
@@ -29,25 +32,68 @@ def argument_problems(
     episodes: Mapping[str, Episode], toolset: Toolset | None
 ) -> Iterator[Problem]:
     """Yield a problem for each argument that these episodes (by path) or toolset.json name and that
-    its tool does not have. The rules in `approvals` are checked by `approval_problems`."""
+    no call of its tool has. The rules in `approvals` are checked by `approval_problems`."""
     listed = {} if toolset is None else {one.name: one.parameters for one in toolset.tools}
+    behind = toolset is not None and any(getattr(toolset, world) for world in WORLDS)
+    tools_of_all = () if toolset is None else toolset.tools
+    run = {one.name for one in tools_of_all if behind or one.simulator is not None}
     for path, episode in episodes.items():
         own = simulated(episode)
         users = episode.user_tools
         schemas = {name: told.get("parameters") for name, told in (own | users).items()} | listed
         for root, tools in (("simulator", own), ("user", users)):
             for name, told in tools.items():
-                yield from _problems(path, _of_tool((root, "tools", name), name, told), schemas)
-        yield from _problems(path, _of_contract(episode, schemas), schemas)
-    for i, tool in enumerate(() if toolset is None else toolset.tools):
+                named = _of_tool((root, "tools", name), name, told)
+                yield from _problems(path, named, schemas, {name})
+        called = run | own.keys() | users.keys()
+        yield from _problems(path, _of_contract(episode, schemas), schemas, called)
+    for i, tool in enumerate(tools_of_all):
         named = _of_tool(("tools", i, "simulator"), tool.name, tool.simulator or {})
-        yield from _problems(TOOLSET_FILE, named, listed)
+        yield from _problems(TOOLSET_FILE, named, listed, run)
 
 
-def _problems(file: str, named: _Named, schemas: Mapping[str, Any]) -> Iterator[Problem]:
-    for place, tool, argument, then in named:
-        if (why := missing_argument(schemas.get(tool), argument)) is not None:
+def _problems(
+    file: str, named: _Named, schemas: Mapping[str, Any], called: Set[str]
+) -> Iterator[Problem]:
+    """Values count only for tools whose calls are `called` here: a record of elsewhere may have
+    them in another type."""
+    for place, tool, argument, value, then in named:
+        schema = schemas.get(tool)
+        why = missing_argument(schema, argument)
+        if why is None and tool in called:
+            why = _mistyped(schema, argument, value)
+        if why is not None:
             yield Problem(file, json_path(place), f"`{shown(tool)}` {why}: {then}")
+
+
+def _mistyped(schema: Any, argument: Path, value: Any) -> str | None:
+    """Return why no call has this value for an argument, by the type in its schema. A masked value
+    stands for one of any type."""
+    for name in argument:
+        properties = schema.get("properties") if isinstance(schema, dict) else None
+        schema = properties.get(name) if isinstance(properties, dict) else None
+    kind = schema.get("type") if isinstance(schema, dict) else None
+    fits = _IS.get(kind) if isinstance(kind, str) else None
+    masked = isinstance(value, str) and _MASKED in value
+    if fits is None or value is MISSING or is_blank(value) or masked or fits(value):
+        return None
+    name = shown(".".join(map(str, argument)))
+    return f"takes {_article(str(kind))} as `{name}`, not {type_name(value)}"
+
+
+_IS: dict[str, Callable[[Any], bool]] = {
+    "object": lambda value: isinstance(value, dict),
+    "array": lambda value: isinstance(value, list),
+    "string": lambda value: isinstance(value, str),
+    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "integer": lambda value: type(value) is int or (isinstance(value, float) and value % 1 == 0),
+    "boolean": lambda value: isinstance(value, bool),
+    "null": lambda value: value is None,
+}
+
+
+def _article(kind: str) -> str:
+    return kind if kind == "null" else f"{'an' if kind[0] in 'aio' else 'a'} {kind}"
 
 
 def missing_argument(schema: Any, argument: Path) -> str | None:
@@ -83,33 +129,34 @@ def _patterned(schema: Mapping[str, Any], name: str) -> bool:
 def _of_contract(episode: Episode, schemas: Mapping[str, Any]) -> _Named:
     expected = episode.expected
     for tool, wanted in expected.arguments.items():
-        for text in _names(wanted):
-            yield ("expected", "arguments", tool, text), tool, path_of(text), _UNMET
+        for text, value in _given(wanted).items():
+            yield ("expected", "arguments", tool, text), tool, path_of(text), value, _UNMET
     if expected.trajectory_match not in (None, "subset"):
         for i, call in enumerate(expected.trajectory):
-            for name in _names(call.arguments):
+            for name, value in _given(call.arguments).items():
                 where = ("expected", "trajectory", i, "arguments", name)
-                yield where, call.tool, (name,), _UNMET
+                yield where, call.tool, (name,), value, _UNMET
     for i, write in enumerate(episode.writes):
         for mine, its in (write.on or {}).items():
             place = ("writes", i, "on", mine)
-            yield place, write.tool, path_of(mine), _UNPROVEN
+            yield place, write.tool, path_of(mine), MISSING, _UNPROVEN
             proofs = write.verified_by
             if all(missing_argument(schemas.get(one), path_of(its)) for one in proofs):
-                yield place, proofs[0], path_of(its), _UNPROVEN
+                yield place, proofs[0], path_of(its), MISSING, _UNPROVEN
 
 
-def _names(arguments: Any) -> Iterable[str]:
-    """Return the named arguments; none for a blank."""
-    return () if not isinstance(arguments, dict) or is_blank(arguments) else arguments
+def _given(arguments: Any) -> dict[str, Any]:
+    """Return the named arguments with their values; none for a blank."""
+    return {} if not isinstance(arguments, dict) or is_blank(arguments) else arguments
 
 
 def _of_tool(place: tuple[str | int, ...], tool: str, told: Mapping[str, Any]) -> _Named:
     ways = told.get("responses")
     cases = ways.get("match") if isinstance(ways, dict) else None
     for i, case in enumerate(cases or ()):
-        for name in _names(case.get("arguments")):
-            yield (*place, "responses", "match", i, "arguments", name), tool, (name,), _SILENT
+        for name, value in _given(case.get("arguments")).items():
+            where = (*place, "responses", "match", i, "arguments", name)
+            yield where, tool, (name,), value, _SILENT
     for i, effect in enumerate(told.get("effects") or ()):
-        for name in _names(effect.get("arguments")):
-            yield (*place, "effects", i, "arguments", name), tool, (name,), _IDLE
+        for name, value in _given(effect.get("arguments")).items():
+            yield (*place, "effects", i, "arguments", name), tool, (name,), value, _IDLE

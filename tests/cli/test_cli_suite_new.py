@@ -309,6 +309,24 @@ def test_a_request_names_what_the_example_of_an_answer_names(
     assert passed(empty, "mine", "scripted-passes") == (9, 0, 0)
 
 
+@pytest.mark.parametrize("example", [{"order_id": "O-77"}, {"status": "sent"}])
+@pytest.mark.parametrize("tool", ["get", "delete"])
+def test_arguments_are_of_the_form_that_a_tool_accepts(
+    empty: Door, tool: str, example: dict[str, str]
+) -> None:
+    found = json.loads(json.dumps(OPENAPI))
+    path = found["paths"]["/orders/{order_id}"]
+    path["get"]["responses"] = {
+        "200": {"description": "x", "content": {"application/json": {"example": example}}}
+    }
+    (parameter,) = path[tool].get("parameters") or path["parameters"]
+    path[tool]["parameters"] = [
+        {**parameter, "schema": {"type": "string", "pattern": "^O-[0-9]+$"}}
+    ]
+    empty.ok("suite", "new", "mine", "--tools", written(empty, "openapi.json", found))
+    assert passed(empty, "mine", "scripted-passes") == (9, 0, 0)
+
+
 @pytest.mark.parametrize("name", ["order_id", 'order "id"', "Bestellung-Nr. ü\\n"])
 def test_the_conversation_of_the_readme_is_a_user_that_an_episode_takes(
     empty: Door, name: str

@@ -45,7 +45,8 @@ def found(
     files["episodes/e.json"] = episode
     read = {path: json.dumps(value).encode() for path, value in files.items()}
     problems = check_suite(read, to_freeze=True).problems
-    return [tuple(one) for one in problems if "no argument" in one.reason]  # type: ignore[misc]
+    names = "no argument", " takes a"
+    return [tuple(one) for one in problems if any(name in one.reason for name in names)]  # type: ignore[misc]
 
 
 def match(name: str) -> dict[str, Any]:
@@ -100,6 +101,35 @@ def test_a_misspelled_argument_is_refused_at_its_place(kind: str, own: bool) -> 
     assert where == (where_own if own else place).replace("NAME", "parcelid")
     in_toolset = not own and place.startswith("$.tools")
     assert file == ("toolset.json" if in_toolset else "episodes/e.json")
+
+
+@pytest.mark.parametrize("kind", ["expected arguments", "trajectory", "match", "effects"])
+@pytest.mark.parametrize(
+    ("kind_of", "value", "reason"),
+    [
+        ("integer", "12", "`reroute` takes an integer as `n`, not a string"),
+        ("string", 12, "`reroute` takes a string as `n`, not a number"),
+        ("boolean", None, "`reroute` takes a boolean as `n`, not null"),
+        ("integer", 1.5, "`reroute` takes an integer as `n`, not a number"),
+        ("integer", 12, None),
+        ("number", 12, None),
+        ("integer", "[REDACTED:card]", None),
+        (["integer", "string"], "12", None),
+    ],
+)
+def test_a_value_that_no_call_has_is_refused_at_its_place(
+    kind: str, kind_of: Any, value: Any, reason: str | None
+) -> None:
+    members, behavior, place = PLACES[kind]
+    members, behavior = (
+        json.loads(json.dumps(one).replace('"x"', json.dumps(value)).replace("NAME", "n"))
+        for one in (members, behavior)
+    )
+    schema = {"type": "object", "properties": {"n": {"type": kind_of}}}
+    said = found(schema, behavior, **members)
+    assert [(where, why.partition(":")[0]) for _, where, why in said] == (
+        [(place.replace("NAME", "n"), reason)] if reason else []
+    )
 
 
 @pytest.mark.parametrize("kind", PLACES)

@@ -14,6 +14,7 @@ from reviewer.running.model import ToolSpec
 from reviewer.suite.bounded_schema import fits
 from reviewer.suite.json_values import Path, path_of
 from reviewer.suite.model import Episode
+from reviewer.suite.pattern_text import text_for
 
 _CASES = 2
 """Number of cases of one tool that an agent which does more than it is asked looks up."""
@@ -182,9 +183,13 @@ def placeholder(schema: Mapping[str, Any], depth: int = 0) -> Any:
         properties = schema.get("properties") or {}
         names = (schema.get("required") or []) if depth < _DEEPEST else []
         return {name: placeholder(properties.get(name) or {}, depth + 1) for name in names}
-    return _TEXTS.get(str(schema.get("format")), "text").ljust(
+    plain = _TEXTS.get(str(schema.get("format")), "text").ljust(
         min(_count(schema.get("minLength")), 1000), "x"
     )
+    if isinstance(schema.get("pattern"), str) and not _fits(plain, schema):
+        made = text_for(schema["pattern"])
+        return made if made is not None and _fits(made, schema) else plain
+    return plain
 
 
 _TEXTS = {"date": "2026-01-31", "date-time": "2026-01-31T09:00:00Z", "time": "09:00:00Z"}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from reviewer.suite.blanks import MEANWHILE, blank
+from reviewer.suite.bounded_schema import fits
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.json_values import MISSING
 from reviewer.suite.model import RED_TEAM, Episode, Suite
@@ -125,14 +126,17 @@ def _cast(proposed: Proposal, sample: Sample) -> _Cast:
     forbidden = proposed.writes or proposed.reads[-1:]
     if read is not None and forbidden == (read.name,) and len(fit) > 1:
         forbidden = (fit[-1],)
-    if read is not None and write is not None:
-        shared = {name: wanted[name] for name in arguments[read.name] if name in wanted}
-        arguments[read.name] = {**arguments[read.name], **shared}
     if read is not None:
         known = _ids(read.answer)
         for one in (read, write or read):
-            free = [name for name in known if _free(one, name) and name in arguments[one.name]]
-            arguments[one.name].update({name: known[name] for name in free})
+            mine = arguments[one.name]
+            mine.update({name: known[name] for name in mine if _takes(one, name, known.get(name))})
+    if read is not None and write is not None:
+        found = arguments[read.name]
+        found.update({name: wanted[name] for name in found if _takes(read, name, wanted.get(name))})
+        wanted.update(
+            {name: found[name] for name in wanted if _takes(write, name, found.get(name))}
+        )
     return _Cast(read, write, named[forbidden[0]], forbidden, arguments)
 
 
@@ -147,11 +151,15 @@ def _ids(answer: Any) -> dict[str, str]:
     }
 
 
-def _free(tool: FoundTool, name: str) -> bool:
-    """Return whether an argument accepts any text."""
+def _takes(tool: FoundTool, name: str, value: Any) -> bool:
+    """Return whether a tool accepts this value as an argument; None is no value."""
     schema = tool.parameters.get("properties", {}).get(name)
-    told = schema.keys() - {"description", "title"} if isinstance(schema, dict) else ()
-    return isinstance(schema, dict) and schema.get("type") == "string" and set(told) == {"type"}
+    if value is None or not isinstance(schema, dict):
+        return False
+    try:
+        return fits({**schema, "$defs": tool.parameters.get("$defs") or {}}, value)
+    except Exception:  # a reference that leads nowhere, or what is no schema
+        return False
 
 
 def _suite(suite_id: str, episodes: list[str], source: Mapping[str, Any]) -> dict[str, Any]:
