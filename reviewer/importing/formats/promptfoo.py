@@ -27,7 +27,7 @@ from reviewer.importing.formats.base import (
     value_of,
 )
 from reviewer.importing.formats.chat import are_messages
-from reviewer.importing.formats.promptfoo_run import Run, description_of
+from reviewer.importing.formats.promptfoo_run import Run, answered_by, description_of, id_of
 from reviewer.importing.head import Head
 from reviewer.importing.messages import Transcript
 from reviewer.importing.reader import Broken, Foreign, Rejected
@@ -42,6 +42,7 @@ NO_ANSWER = "the answer is not in the file: what was called is not known"
 NO_RESULTS = "promptfoo: no results in the file"
 HIDDEN = "what the provider itself called to answer is not in promptfoo's results"
 TRACED = "what promptfoo traced of the provider is not read"
+BOTH_SIDES = "tokens are of agent and simulated user together: not measured"
 _FAILED, _BROKE = 1, 2
 """`failureReason` of a result: an assertion failed; there is no answer, because something broke."""
 _CALLED = frozenset(("tool_calls", "function_call"))
@@ -152,9 +153,11 @@ def _result(source: Source, number: int, value: Any, run: Run) -> Foreign:
     transcript = Transcript(draft)
     account = transcript.account
     response = mapping(value.get("response"))
-    turns = _turns(response) or _turns(value)
+    turns, talk = _turns(response) or _turns(value), _talk(response)
     if turns:
         _told(transcript, turns, text(response.get("output")))
+    elif talk:
+        _held(transcript, value, talk)
     else:
         _asked(transcript, value)
         _answered(transcript, response)
@@ -165,6 +168,9 @@ def _result(source: Source, number: int, value: Any, run: Run) -> Foreign:
     elif not isinstance(value.get("response"), dict) or response.get("output") == STRIPPED:
         draft.unread("response")
         draft.note(NO_ANSWER)
+    own = at_path(value, "testCase", "provider")
+    if own and not (turns or talk or answered_by(value)):
+        draft.unread("response (turns that are not in it)")
     transcript.finish()
     account.read(value, _READ)
     account.read(response, ("output", "error", "tokenUsage", "finishReason"))
@@ -172,8 +178,7 @@ def _result(source: Source, number: int, value: Any, run: Run) -> Foreign:
     cached = response.get("cached") is True
     if cached:
         draft.note(CACHED)
-    provider = value.get("provider")
-    if _is_program(text(at_path(provider, "id")) or text(provider)) or run.calls_itself(value):
+    if _is_program(id_of(answered_by(value) or value.get("provider"))) or run.calls_itself(value):
         draft.unread("response (its provider's own calls)")
         draft.note(HIDDEN)
     if value.get("traceId") or at_path(response, "metadata", "traceSnapshots"):
@@ -190,7 +195,7 @@ def _result(source: Source, number: int, value: Any, run: Run) -> Foreign:
         final_message=draft.last_words(),
         cost_usd=None if cached else _cost(value, response),
         latency_ms=None if cached else amount(value.get("latencyMs")) or None,
-        usage=None if cached else _tokens(response.get("tokenUsage")),
+        usage=None if cached or talk else _tokens(response.get("tokenUsage")),
         started_at=draft.at(run.stamp) if run.stamp else None,
         termination="error" if error else _ENDS.get(text(response.get("finishReason"))),
         verdict=_verdict(value, text(error), draft),
@@ -266,6 +271,35 @@ def _turns(held: dict[str, Any]) -> list[dict[str, Any]]:
     metadata = mapping(held.get("metadata"))
     turns = metadata.get("redteamHistory") or metadata.get("redteamTreeHistory")
     return [one for one in objects(turns) if one.get("prompt") or one.get("output")]
+
+
+def _talk(response: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the messages of a conversation with a simulated user, which the answer repeats as one
+    text."""
+    messages = objects(at_path(response, "metadata", "messages"))
+    sides = ("Assistant" if one.get("role") == "assistant" else "User" for one in messages)
+    told = [f"{side}: {one.get('content')}" for side, one in zip(sides, messages, strict=True)]
+    return messages if told and "\n---\n".join(told) == response.get("output") else []
+
+
+def _held(transcript: Transcript, value: dict[str, Any], talk: list[dict[str, Any]]) -> None:
+    """Take a conversation: the prompt is the agent's orders, and an answer that is calls is a text
+    that lists them."""
+    account, draft = transcript.account, transcript.draft
+    prompt = at_path(value, "prompt", "raw")
+    if prompt not in (None, ""):
+        transcript.say({"role": "system", "content": prompt})
+    for one in talk:
+        account.read(one, ("role", "content"))
+        if one.get("role") == "assistant":
+            said = one["content"]
+            listed = parse_text(said) if isinstance(said, str) and said[:1] == "[" else None
+            _answered(transcript, {"output": listed if isinstance(listed, list) else said})
+        else:
+            transcript.say(one)
+    if at_path(value, "metadata", "messages") == talk:  # said twice
+        account.whole(value["metadata"]["messages"])
+    draft.note(BOTH_SIDES)
 
 
 def _told(transcript: Transcript, turns: list[dict[str, Any]], last: str) -> None:

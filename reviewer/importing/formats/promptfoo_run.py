@@ -57,14 +57,15 @@ class Run:
         self.whole = self.whole and bool(held)
         number, test = held.get("promptIdx"), held.get("testIdx")
         if type(number) is int:
-            self._prompts[number] = (provider_of(held), text(at_path(held, "prompt", "label")))
+            if not at_path(held, "testCase", "provider"):
+                self._prompts[number] = (provider_of(held), text(at_path(held, "prompt", "label")))
             self._written[number] += 1
         if type(test) is int:
             own = _test(held)
             self._tests[own] = min(test, self._tests.get(own, test))
         if named := description_of(held):
             self._described.setdefault(named, set()).add(_given(held))
-        self.settings([held.get("provider")])
+        self.settings([held.get("provider"), at_path(held, "testCase", "provider")])
 
     def settings(self, providers: Any) -> None:
         """Take the settings of providers, in each of the forms of a configuration."""
@@ -94,7 +95,7 @@ class Run:
         if self._names is None:
             self._names = dict(_named(self._prompts))
         found = self._names.get(number) if type(number) is int else None
-        return provider_of(value) if found is None else found
+        return found if found is not None and answered_by(value) is None else provider_of(value)
 
     def calls_itself(self, value: dict[str, Any]) -> bool:
         """Return whether the provider of a result may have made calls that the result lacks."""
@@ -110,10 +111,26 @@ class Run:
                 yield self.candidate(value), stated - self._written[number], stated
 
 
+_OURS = "promptfoo:"
+"""Providers of promptfoo itself, which talk with the one that a result names."""
+
+
+def answered_by(value: dict[str, Any]) -> Any:
+    """Return the provider that a test names for itself, which answered in place of the result's;
+    None where there is none."""
+    own = at_path(value, "testCase", "provider")
+    return own if own and not id_of(own).startswith(_OURS) else None
+
+
+def id_of(provider: Any) -> str:
+    """Return the id of a provider."""
+    return text(at_path(provider, "id")) or text(provider)
+
+
 def provider_of(value: dict[str, Any]) -> str:
-    """Return the name of a result's provider: its label, else its id."""
-    provider = value.get("provider")
-    return text(at_path(provider, "label")) or text(at_path(provider, "id")) or text(provider)
+    """Return the name of the provider that answered: its label, else its id."""
+    provider = answered_by(value) or value.get("provider")
+    return text(at_path(provider, "label")) or id_of(provider)
 
 
 def description_of(value: dict[str, Any]) -> str:

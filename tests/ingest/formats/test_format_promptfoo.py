@@ -301,3 +301,40 @@ def test_both_files_of_a_run_give_the_same_attempts(door: Door) -> None:
     for name, content in (("results.json", json.dumps(run)), ("results.jsonl", rows)):
         door.take(name, content)
         assert door.one("SELECT count(*) FROM traces") == 12
+
+
+TALK = DATA / "promptfoo" / "simulated_user.json"
+
+
+def test_a_talk_with_a_simulated_user_is_told_by_its_turns() -> None:
+    first, _ = records(TALK)
+    assert said(first) == [
+        ("system", "You are a shop. CALL1 buy a lamp"), ("user", "I want a lamp CALL1"),
+        ("user", "my card is 4111 please"), ("user", "my card is 4111 please"),
+    ]  # fmt: skip
+    assert [one["arguments"] for one in events(first, "tool_call")] == [{"id": 1}] * 3
+    assert "unread" not in first
+    assert "usage" not in first  # of both sides
+
+
+def test_the_agents_last_words_end_a_talk(tmp_path: Path) -> None:
+    run = json.loads(TALK.read_text())
+    (row, _) = run["results"]["results"]
+    words = [("user", "A lamp?"), ("assistant", "It costs 39.50."), ("user", "Bye."),
+             ("assistant", "Goodbye.")]  # fmt: skip
+    told = [{"role": role, "content": content} for role, content in words]
+    joined = "\n---\n".join(f"{role.title()}: {content}" for role, content in words)
+    row["response"] |= {"output": joined, "metadata": {"messages": told}}
+    (record,) = records(lines(tmp_path, [row]))
+    assert record["final_message"] == "Goodbye."
+    assert said(record)[1:3] == [("user", "A lamp?"), ("agent", "It costs 39.50.")]
+    row |= {"response": {"error": "the user broke"}, "metadata": {}}
+    (record,) = records(lines(tmp_path, [row]))
+    assert [one["path"] for one in record["unread"]] == ["response (turns that are not in it)"]
+
+
+def test_an_answer_is_of_the_provider_that_its_test_names() -> None:
+    found = records(DATA / "promptfoo" / "other_provider.json")
+    assert [one["candidate_id"] for one in found] == [
+        "echo", "openai:chat:gpt-4.1", "openai:chat:gpt-4o-mini",
+    ]  # fmt: skip
