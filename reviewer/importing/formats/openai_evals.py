@@ -27,6 +27,7 @@ from reviewer.importing.source import Source
 from reviewer.trace.record import SourceVerdict
 
 _ITEM = "eval.run.output_item"
+MORE = "the run has more items than this page of them: import the other pages too"
 NO_ANSWER = "no answer of a model is in the file: what was done is not known"
 _PASSED = {"pass": True, "passed": True, "fail": False, "failed": False}
 _ENDS = {"stop": "stop", "length": "max_output_tokens", "content_filter": "content_filter"}
@@ -46,17 +47,19 @@ class OpenAIEvalsReader(Format):
         return _is_item(first) or any(map(_is_item, sequence(mapping(first).get("data"))[:5]))
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
-        number = 0
+        number, more = 0, False
         for name, value in source.records():
             listed = [value]
             if isinstance(value, dict) and not _is_item(value) and "data" in value:
-                listed = sequence(value["data"])
+                listed, more = sequence(value["data"]), value.get("has_more") is True
             for one in listed:
                 number += 1
                 if isinstance(one, Broken):
                     yield one
                 else:
                     yield source.attempt(partial(_item, source, one), f"{name}, item {number}")
+        if more:
+            source.notes.add(MORE)
 
 
 def _is_item(value: Any) -> bool:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from span_files import DATA, events, read, said
 
-from reviewer.importing.formats.openai_evals import OpenAIEvalsReader
+from reviewer.importing.formats.openai_evals import MORE, OpenAIEvalsReader
+from reviewer.importing.source import Source
 
 READER = OpenAIEvalsReader()
 SAMPLE = DATA / "openai_evals" / "output_items.json"
@@ -94,3 +95,15 @@ def test_an_error_that_is_a_text_is_an_error(tmp_path: Path) -> None:
     (found,) = read(READER, lines(tmp_path, [item]))
     assert found.verdict is not None
     assert (found.verdict.passed, found.verdict.exception) == (None, "the model broke")
+
+
+@pytest.mark.parametrize(
+    ("pages", "told"), [([True], True), ([True, False], False), ([False], False)]
+)
+def test_a_page_of_several_says_that_there_are_more(
+    tmp_path: Path, pages: list[bool], told: bool
+) -> None:
+    page = json.loads(SAMPLE.read_text())
+    source = Source(lines(tmp_path, [{**page, "has_more": more} for more in pages]))
+    assert len(list(READER.traces(source))) == 3 * len(pages)
+    assert (MORE in source.notes) is told
