@@ -226,11 +226,13 @@ def test_summaries_of_2024(door: Door) -> None:
     ]  # fmt: skip
 
 
-def test_infrastructure_failures_neither_pass_nor_fail(door: Door) -> None:
-    value = summary(infra_failure_ids=[IDS[1]], failure_reasons={IDS[1]: "disk full"})
-    door.take("m.v1.json", value)
+def test_a_failure_that_the_harness_guesses_to_be_its_own_counts(door: Door) -> None:
+    """SWE-bench guesses by words of the log, which a patch may print, and counts the instance."""
+    value = summary(infra_failure_ids=[IDS[1]], failure_reasons={IDS[1]: "out_of_memory"})
+    said = door.take("m.v1.json", value)
     row = door.rows("SELECT passed, infrastructure FROM traces WHERE episode_id=?", IDS[1])
-    assert row == [(None, 1)]
+    assert row == [(0, 0)]
+    assert "suspects a failure of its own" in said.both
 
 
 def test_a_run_that_is_evaluated_later_gets_its_verdicts(door: Door) -> None:

@@ -267,6 +267,7 @@ _OUTCOMES: tuple[tuple[str, tuple[str, ...], bool | None], ...] = (
 """Outcome, the lists that may name it, and whether it passed. An empty patch was submitted and
 counts as not resolved; an evaluation without a report says nothing about the patch."""
 ERROR = "the evaluation ended in an error and gave no report: unscored, not failed"
+SUSPECTED = "the harness suspects a failure of its own: a guess by words of the log, not taken"
 _RAN = ("completed_ids", "applied", "with_logs", "submitted_ids", "generated")
 
 
@@ -298,6 +299,7 @@ def summaries(source: Source) -> Iterator[tuple[str, ResultEntry] | Broken]:
         if isinstance(reasons, dict) and reasons.get(instance_id):
             detail["failure_reason"] = reasons[instance_id]
         failed = outcome == "error"
+        notes = (ERROR,) if failed else (SAYS_BOTH,) if outcome == "both" else ()
         exception = "evaluation error" if failed else None
         yield (
             instance_id,
@@ -308,8 +310,8 @@ def summaries(source: Source) -> Iterator[tuple[str, ResultEntry] | Broken]:
                 run=run,
                 label=label,
                 place=place,
-                termination="infrastructure_error" if instance_id in broke else None,
-                notes=(ERROR,) if failed else (SAYS_BOTH,) if outcome == "both" else (),
+                # A word in the log, which a patch may print: SWE-bench counts the instance, too.
+                notes=(*notes, SUSPECTED) if instance_id in broke else notes,
             ),
         )
 
