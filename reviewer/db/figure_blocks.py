@@ -53,10 +53,11 @@ _NOTHING = Sum(0, 0.0, 1.0)
 _SUMS = struct.Struct(f"<{len(Sum._fields) * len(DIAGNOSTICS)}d")
 _Row = tuple[int, int, int, int, bytes, bytes, bytes, str, bytes, bytes, bytes, str]
 """A row of `figure_block`."""
-_Trace = tuple[int, int, float | None, int, bytes | None, int]
-"""Candidate, episode, latency, whether infrastructure lost it, diagnostics, source."""
+_Trace = tuple[int, int, float | None, int, int | None, bytes | None, int]
+"""Candidate, episode, latency, whether infrastructure ended it, verdict, diagnostics, source."""
 _ID = itemgetter(0)
-_LOST = "infra = 1 AND passed IS NULL"
+_counted = itemgetter(1, 2, 9, 7, 5, 22, 17)
+"""What `_traces` reads of a whole row of `trace`."""
 
 
 def _joined(sums: Iterable[Sum]) -> Sum:
@@ -131,7 +132,7 @@ class BlockCheck:
             if block in self._left:
                 place = bisect_left(rows, block * SIZE, key=_ID)
                 after = bisect_left(rows, (block + 1) * SIZE, key=_ID)
-                self._compare(block, [_counted(row) for row in rows[place:after]])
+                self._compare(block, list(map(_counted, rows[place:after])))
         self._start = max(start, self._end // SIZE * SIZE)
         self._rows = rows[bisect_left(rows, self._start, key=_ID) :]
 
@@ -271,15 +272,10 @@ def _put(connection: sqlite3.Connection, block: int) -> None:
 
 def _traces(connection: sqlite3.Connection, block: int) -> list[_Trace]:
     return connection.execute(
-        f"SELECT candidate, episode, latency_ms, {_LOST}, diagnostics, source FROM trace"
+        "SELECT candidate, episode, latency_ms, infra, passed, diagnostics, source FROM trace"
         " WHERE id BETWEEN ? AND ?",
         (block * SIZE, (block + 1) * SIZE - 1),
     ).fetchall()
-
-
-def _counted(row: tuple[Any, ...]) -> _Trace:
-    """Return what `_traces` reads of a whole row of `trace`."""
-    return row[1], row[2], row[9], row[7] == 1 and row[5] is None, row[22], row[17]
 
 
 def _made(connection: sqlite3.Connection, block: int, traces: list[_Trace]) -> list[_Row]:
@@ -295,16 +291,16 @@ def _made(connection: sqlite3.Connection, block: int, traces: list[_Trace]) -> l
 
 
 def _row(block: int, candidate: int, traces: list[_Trace], noted: NotedTraces) -> _Row:
-    counted = [row for row in traces if not row[3]]
+    counted = [row for row in traces if row[3] != 1 or row[4] is not None]
     # Already in order, which sorts all of them in two thirds of the time.
     known = sorted([(row[2], row[1]) for row in counted if row[2] is not None])
     episodes = array("q", [episode for _, episode in known])
     latencies = array("d", [latency for latency, _ in known])
-    sums = _sums_of([row[4] for row in traces if row[4] is not None])
+    sums = _sums_of([row[5] for row in traces if row[5] is not None])
     return (
         *(block << 24 | candidate, block, candidate, len(counted) - len(known)),
         *(native(episodes).tobytes(), native(latencies).tobytes()),
         _SUMS.pack(*[float(number) for one in sums for number in one]),
-        json_ints(sorted({row[5] for row in traces})),
+        json_ints(sorted({row[6] for row in traces})),
         *packed_noted(noted),
     )

@@ -65,12 +65,13 @@ def examine(workspace: Workspace, alone: bool = False) -> list[Check]:
                 found.append(_schema(connection))
                 if found[-1].ok is False:
                     return found  # the other checks need the missing parts
-                found += _content(connection, asked)
+                content = _content(connection, asked)
+                derived = asked.ask(_index, connection)
+                found += content()
                 found += _archives(connection)
                 found += signed_checks(workspace, connection)
                 found += _label_files(workspace, connection)
-                derived = _index(connection)
-            found += [*_permissions(workspace), derived]
+                found += [*_permissions(workspace), derived()]
         except DAMAGE as error:
             # A flipped bit can surface anywhere, even as text that is not UTF-8.
             found.append(Check("store", False, f"unreadable: {error}; restore a backup"))
@@ -106,7 +107,7 @@ def _index(connection: Connection) -> Check:
 def content(connection: Connection) -> list[Check]:
     """Check the content of a store: integrity, chain, facts, roll-ups, payloads. May raise any of
     DAMAGE."""
-    return _content(connection, _Here())
+    return _content(connection, _Here())()
 
 
 class _Asked(Protocol):
@@ -145,7 +146,8 @@ def _asked(store: Path, alone: bool) -> Iterator[_Asked]:
         several.close()
 
 
-def _content(connection: Connection, asked: _Asked) -> list[Check]:
+def _content(connection: Connection, asked: _Asked) -> Callable[[], list[Check]]:
+    """Ask for every check of the content, what takes longest first."""
     pages = asked.ask(_integrity, connection)
     counts = asked.ask(wrong_counts, connection)
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()
@@ -155,7 +157,8 @@ def _content(connection: Connection, asked: _Asked) -> list[Check]:
         for start, stop in pairwise(edges)
     ]
     frames = asked.ask(payloads, connection)
-    return [pages(), *_chain(connection, traces, counts), frames()]
+    others = asked.ask(other_faults, connection)
+    return lambda: [pages(), *_chain(connection, traces, others, counts), frames()]
 
 
 def damage(workspace: Workspace) -> str | None:
@@ -201,16 +204,16 @@ def _integrity(connection: Connection) -> Check:
 def _chain(
     connection: Connection,
     traces: list[Callable[[], WrongTraces]],
+    others: Callable[[], list[str]],
     counted: Callable[[], list[str]],
 ) -> list[Check]:
     """Check the chain and, when it holds, the rows that its entries describe, and their counts."""
     head, fault = journal.verify(connection)
     if fault is not None:
         return [Check("journal", False, f"broken at entry {fault.seq}: {fault.reason}")]
-    others = other_faults(connection)
     parts = [part() for part in traces]
     facts, slots, blocks = ([*chain.from_iterable(each)] for each in zip(*parts, strict=True))
-    wrong = [*facts, *slots, *others]
+    wrong = [*facts, *slots, *others()]
     counts = counted() + wrong_figures(blocks)
     return [
         Check("journal", True, f"{head.seq} entries, head {head.hash.hex()[:16]}"),
