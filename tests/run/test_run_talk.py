@@ -132,8 +132,19 @@ def test_an_agent_cannot_have_a_script_spoil_its_attempt(stage: Stage) -> None:
     assert record["termination"] == "user_stop"
     assert faults(record) == [("user:dropped:refund", "minor")]
     asking = stage.play(talking(), asks("Your user id?"), CANCEL, asks("Shall I proceed?"))
-    assert asking["termination"] == "user_stop"
+    assert asking["termination"] == "user_gave_up"
     assert ("user:stopped_on_confirm", "minor") in faults(asking)
+
+
+def test_a_script_does_not_end_in_the_message_that_confirms(stage: Stage) -> None:
+    """Else the agent could never do what is confirmed."""
+    bye = {"id": "bye", "when": {"says": ["cancel"]}, "say": "Yes, please.", "end": "satisfied"}
+    of = talking({"kind": "scripted", "turns": [bye]})
+    asked = stage.play(of, asks("Do you want me to cancel it?"), CANCEL, asks("It is canceled."))
+    assert spoken(asked)[1] == ("simulated_user", "Yes, please.")
+    assert any(one.get("tool") == "cancel" for one in asked["events"])
+    assert faults(asked) == [("user:stopped_on_confirm", "minor")]
+    assert asked["termination"] == "user_gave_up"
 
 
 def test_a_user_that_is_asked_nothing_it_knows_gives_up(stage: Stage) -> None:

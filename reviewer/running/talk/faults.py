@@ -106,7 +106,7 @@ class FaultWatch:
             # this spoiled the attempt, an agent could have its failures repeated.
             scripted = self._user.kind == "scripted"
             if self._agent and asks_to_confirm(self._agent[-1]):
-                self._add("user:stopped_on_confirm", seq, "minor" if scripted else "hindered")
+                self._add("user:stopped_on_confirm", seq, "hindered")
             for goal in self._user.goals:
                 if (scripted or goal.words) and goal.id not in self._voiced:
                     self._add(f"user:dropped:{goal.id}", None, "minor" if scripted else "helped")

@@ -4,7 +4,7 @@ from collections import Counter
 
 from reviewer.running.model import Call
 from reviewer.running.talk.model import Ended, Heard, Reply
-from reviewer.running.talk.phrases import asks_one_of, says_one_of
+from reviewer.running.talk.phrases import asks_one_of, asks_to_confirm, says_one_of
 from reviewer.suite.json_values import all_at
 from reviewer.suite.user import Condition, User, UserCall, UserTurn, filled
 
@@ -42,8 +42,11 @@ class ScriptedUser:
         return None
 
     def _says(self, turn: UserTurn, say: str, heard: Heard) -> Reply:
-        ended: Ended | None = None if turn.end is None else "user_stop"
-        return Reply(filled(say, {**self._values, **heard.saw}), ended, turn.id, turn.goals)
+        words = filled(say, {**self._values, **heard.saw})
+        # The agent must still be able to do what this confirms.
+        early = turn.end is not None and asks_to_confirm(heard.last)
+        ended: Ended | None = None if turn.end is None or early else "user_stop"
+        return Reply(words, ended, turn.id, turn.goals, ignored_end=early)
 
     def _call(self, call: UserCall) -> Call:
         self._calls += 1
