@@ -28,7 +28,7 @@ from reviewer.importing.formats.otel.events import (
     request,
     tell,
 )
-from reviewer.importing.formats.otel.index import names_of
+from reviewer.importing.formats.otel.index import names_of, release_of
 from reviewer.importing.formats.otel.limits import cut_of_call, cut_of_run
 from reviewer.importing.formats.otel.messages import numbered
 from reviewer.importing.formats.otel.outcome import (
@@ -303,6 +303,8 @@ class Heading(NamedTuple):
     """Parts that may come later."""
     elsewhere: Callable[[], Container[str]] = frozenset
     """The ids of spans that other episodes hold of the same traces."""
+    apart: bool = False
+    """Whether attempts of other releases name the same conversation or episode."""
 
 
 def native(tree: Tree, heading: Heading) -> Foreign:
@@ -330,9 +332,9 @@ def native(tree: Tree, heading: Heading) -> Foreign:
     asked = request(draft)
     # Spans come late and traces are exported again: the trace that it began with identifies it.
     draft.identity = f"trace:{tree.all[0].trace}" if tree.all[0].trace else ""
-    draft.names = tuple(dict.fromkeys(names_of(tree.all)))[:MOST_NAMES]
     episode = run.episode if run is not None else _conversation(tree) or tree.all[0].trace
-    suite, there = heading.suite, heading.called(draft.names)
+    suite = heading.suite
+    draft.names, there = _named_before(tree, heading)
     if there is not None:
         suite, candidate, episode = there
     return draft.foreign(
@@ -350,6 +352,24 @@ def native(tree: Tree, heading: Heading) -> Foreign:
         user_request=asked,
         suite=suite,
     )
+
+
+def _named_before(
+    tree: Tree, heading: Heading
+) -> tuple[tuple[str, ...], tuple[str, str, str] | None]:
+    """Return the permanent names of an attempt, and the stored attempt with such names. That of
+    another candidate, by the user's or the spans' own word, is not this one because their
+    conversations have one name."""
+    names = tuple(dict.fromkeys(names_of(tree.all)))[:MOST_NAMES]
+    traces = tuple(name for name in names if name.startswith("trace:"))
+    if heading.apart:
+        return traces, heading.called(traces)
+    there = heading.called(names)
+    service, version = release_of(tree.all)
+    own = heading.candidate or (_joined(service, version) if service and version else "")
+    if there is None or not own or f"{there[1]} ".startswith(f"{own} "):
+        return names, there
+    return traces, heading.called(traces)
 
 
 def _said_of(tree: Tree) -> SourceVerdict | None:

@@ -2,6 +2,7 @@
 attempt, found without keeping the file in memory."""
 
 import io
+import re
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +11,7 @@ from typing import BinaryIO, NamedTuple, cast
 
 from reviewer.importing.formats.otel import Run, Span, conversation_of, run_of
 from reviewer.importing.formats.otel.messages import inputs
-from reviewer.importing.formats.otel.tree import Tree, kind_of
+from reviewer.importing.formats.otel.tree import Tree, kind_of, model_of
 from reviewer.importing.pipeline.split import CHUNK, Unreadable, shape_at
 from reviewer.importing.walking import EACH, Part, Path, Pattern, walk
 
@@ -372,17 +373,59 @@ def _nearest(
 # Attempts -----------------------------------------------------------------------------------------
 
 
+def release_of(spans: Sequence[Span]) -> tuple[str, str]:
+    """Return the first service of some spans and its version, or the release that Langfuse knows;
+    both empty where neither is stated."""
+    for span in spans:
+        about = span.resource
+        name, version = about.get("service.name"), about.get("service.version")
+        if isinstance(name, str) and isinstance(version, str) and name and version:
+            return name, version
+        if isinstance(release := about.get("langfuse.release"), str) and release:
+            return "", release
+    return "", ""
+
+
+def releases_in(spans: Sequence[Span]) -> list[Sequence[Span]]:
+    """Return the spans of each release, where traces are of several versions of one service: no
+    conversation and no episode goes on in another release of the candidate."""
+    traces: dict[str, list[Span]] = defaultdict(list)
+    for span in spans:
+        traces[span.trace].append(span)
+    if len(traces) < 2:
+        return [spans]
+    made_by = {trace: release_of(own) for trace, own in traces.items()}
+    if len({name for name, _ in made_by.values()}) > 1:
+        return [spans]  # several services, which may work on one episode
+    found: dict[tuple[str, str], list[Span]] = defaultdict(list)
+    for trace, own in traces.items():
+        found[made_by[trace]] += own
+    return list(found.values())
+
+
 def attempts_in(spans: Sequence[Span]) -> list[Sequence[Span]]:
     """Return the spans of each attempt. Traces under one episode id are one attempt, as long as
     each continues where another ended or is a single span; when each of them begins again, with the
-    same messages, they are separate attempts."""
+    same messages but for their numbers, they are separate attempts. So are those of several models
+    that are asked the same."""
     if len({span.trace for span in spans}) < 2 or not any(run_of(span) for span in spans):
         return [spans]
     parts = _parts(spans)
-    openings = [_opening(Tree(part)) for part in parts]
-    if len(parts) > 1 and openings[0] and all(one == openings[0] for one in openings):
+    if len(parts) < 2:
+        return [spans]
+    trees = [Tree(part) for part in parts]
+    openings = [_opening(tree) for tree in trees]
+    first = openings[0]
+    if first is not None and all(one == first for one in openings):
         return list(parts)
-    return [spans]
+    if first is None or any(one is None or one.request != first.request for one in openings):
+        return [spans]
+    by_model: dict[str, list[Span]] = defaultdict(list)
+    for tree, part in zip(trees, parts, strict=True):
+        by_model[model_of(tree.calls[0].span) if tree.calls else ""] += part
+    if len(by_model) < 2:
+        return [spans]
+    return [one for part in by_model.values() for one in attempts_in(part)]
 
 
 def _parts(spans: Sequence[Span]) -> list[list[Span]]:
@@ -398,13 +441,28 @@ def _parts(spans: Sequence[Span]) -> list[list[Span]]:
     return list(found.values())
 
 
-def _opening(tree: Tree) -> object:
-    """Return the input of the first model call of a run with a span of its own; None when there is
-    no such run, or when the history already contains answers."""
-    if not tree.calls or not any(True for _ in tree.above(tree.calls[0].span)):
-        return None
-    call = tree.calls[0]
-    given = next((found for s in (call.span, *call.around) if (found := inputs(s))), [])
+class _Opening(NamedTuple):
+    """How a run begins, without the numbers in it: times, and ids made for it."""
+
+    request: str
+    whole: str
+
+
+_NUMBERS = re.compile(r"\d+")
+
+
+def _opening(tree: Tree) -> _Opening | None:
+    """Return the input of the first model call of a run with a span of its own, or of a run without
+    calls; None when there is no such run, or when the history already contains answers."""
+    if not tree.calls:
+        tops = tree.tops()
+        given = inputs(tops[0]) if len(tops) == 1 and not tops[0].parent else []
+    elif any(True for _ in tree.above(tree.calls[0].span)):
+        call = tree.calls[0]
+        given = next((found for s in (call.span, *call.around) if (found := inputs(s))), [])
+    else:
+        given = []
     if not given or any(one.role in ("agent", "tool") for one in given):
         return None
-    return given
+    asked = [one for one in given if one.role == "user"]
+    return _Opening(_NUMBERS.sub("0", repr(asked)), _NUMBERS.sub("0", repr(given)))

@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 from reviewer.importing.draft import Draft, added, at_least, encoded, figure
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import objects, present
-from reviewer.importing.formats.otel import Span, aggregated_usage, cost_of, plain, usage_of
+from reviewer.importing.formats.otel import (
+    Span,
+    aggregated_usage,
+    conversation_of,
+    cost_of,
+    plain,
+    usage_of,
+)
 from reviewer.importing.formats.otel.messages import messages, outputs
 from reviewer.importing.formats.otel.tree import Call, Tree, finish_reason
 from reviewer.importing.messages.parts import Turn
@@ -46,7 +53,7 @@ def ending_of(tree: Tree) -> Ending:
     call = tree.calls[-1] if tree.calls else None
     spans = (call.span, *call.around) if call is not None else ()
     word = next((found for span in spans if (found := finish_reason(span))), "")
-    if last is not None and last.error:
+    if last is not None and (last.error or _failed_apart(ended)):
         return Ending("error", word, False)
     if last is not None and (approvals_wanted(last) or last.first(WAITS)):
         return Ending(None, word, True)
@@ -62,6 +69,17 @@ def ending_of(tree: Tree) -> Ending:
     if last is not None:
         return Ending("completed", word, False)
     return Ending("stop" if reason in _STOPPED else None, word, False)
+
+
+def _failed_apart(ended: Sequence[Span]) -> bool:
+    """Return whether the last run of one of several traces failed that no conversation joins: none
+    of the others is known to have made up for it."""
+    if len({span.trace for span in ended}) < 2 or any(map(conversation_of, ended)):
+        return False
+    last: dict[str, Span] = {}
+    for span in sorted(ended, key=lambda one: one.end or 0):
+        last[span.trace] = span
+    return any(span.error for span in last.values())
 
 
 def approvals_wanted(span: Span) -> frozenset[str]:

@@ -23,6 +23,7 @@ from reviewer.importing.formats.otel.index import (
     attempts_in,
     episodes_in,
     names_of,
+    releases_in,
     values,
 )
 from reviewer.importing.formats.otel.tree import Tree
@@ -383,17 +384,21 @@ class _Files:
                 yield Broken((f"too_large: {most}",))
                 continue
             spans = self._reader.whole([span for number in part for span in self._load(number)])
-            attempts = attempts_in(spans)
-            if len(attempts) > 1:
-                self._source.notes.add(REPEATS)
-            for attempt in attempts:
-                tree = Tree(attempt)
-                if tree.spans:
-                    yield self._told(tree, elsewhere)
-                else:
-                    self._source.notes.add(OF_OTHERS)
+            releases = releases_in(spans)
+            for release in releases:
+                attempts = attempts_in(release)
+                if len(attempts) > 1:
+                    self._source.notes.add(REPEATS)
+                for attempt in attempts:
+                    tree = Tree(attempt)
+                    if tree.spans:
+                        yield self._told(tree, elsewhere, len(releases) > 1)
+                    else:
+                        self._source.notes.add(OF_OTHERS)
 
-    def _told(self, tree: Tree, elsewhere: Callable[[], frozenset[str]]) -> Foreign | Broken:
+    def _told(
+        self, tree: Tree, elsewhere: Callable[[], frozenset[str]], apart: bool
+    ) -> Foreign | Broken:
         source = self._source
 
         def make() -> Foreign:
@@ -412,6 +417,7 @@ class _Files:
                     tuple(self._lost),
                     source.lacks,
                     elsewhere,
+                    apart,
                 ),
             )
 
