@@ -38,6 +38,8 @@ from reviewer.trace.record import SourceVerdict
 CACHED = "answers out of promptfoo's cache: their cost, time and tokens are not of this run"
 STRIPPED = "[output stripped]"
 """The text in place of an answer that promptfoo was configured not to keep."""
+_OBJECT = "[object Object]"
+"""The text that JavaScript makes of an object: older versions kept no calls of a talk."""
 NO_ANSWER = "the answer is not in the file: what was called is not known"
 NO_RESULTS = "promptfoo: no results in the file"
 HIDDEN = "what the provider itself called to answer is not in promptfoo's results"
@@ -335,6 +337,8 @@ def _answered(transcript: Transcript, response: dict[str, Any]) -> None:
     calls = objects(output)
     if isinstance(output, str):
         transcript.say({"role": "assistant", "content": output})
+        if _OBJECT in output:
+            transcript.draft.unread("response.output (an object that was not kept)")
     elif isinstance(output, list) and len(calls) == len(output) and _all_calls(calls):
         account.every(output)
         transcript.say({"role": "assistant", "content": None, "tool_calls": output})

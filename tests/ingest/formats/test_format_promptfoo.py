@@ -328,6 +328,12 @@ def test_the_agents_last_words_end_a_talk(tmp_path: Path) -> None:
     (record,) = records(lines(tmp_path, [row]))
     assert record["final_message"] == "Goodbye."
     assert said(record)[1:3] == [("user", "A lamp?"), ("agent", "It costs 39.50.")]
+    told[1]["content"] = "[object Object]"
+    row["response"]["output"] = joined.replace("It costs 39.50.", "[object Object]")
+    (record,) = records(lines(tmp_path, [row]))
+    assert [one["path"] for one in record["unread"]] == [
+        "response.output (an object that was not kept)"
+    ]
     row |= {"response": {"error": "the user broke"}, "metadata": {}}
     (record,) = records(lines(tmp_path, [row]))
     assert [one["path"] for one in record["unread"]] == ["response (turns that are not in it)"]
