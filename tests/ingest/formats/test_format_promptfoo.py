@@ -325,6 +325,7 @@ def test_the_agents_last_words_end_a_talk(tmp_path: Path) -> None:
     told = [{"role": role, "content": content} for role, content in words]
     joined = "\n---\n".join(f"{role.title()}: {content}" for role, content in words)
     row["response"] |= {"output": joined, "metadata": {"messages": told}}
+    row["metadata"] = {}
     (record,) = records(lines(tmp_path, [row]))
     assert record["final_message"] == "Goodbye."
     assert said(record)[1:3] == [("user", "A lamp?"), ("agent", "It costs 39.50.")]
@@ -334,7 +335,7 @@ def test_the_agents_last_words_end_a_talk(tmp_path: Path) -> None:
     assert [one["path"] for one in record["unread"]] == [
         "response.output (an object that was not kept)"
     ]
-    row |= {"response": {"error": "the user broke"}, "metadata": {}}
+    row["response"] = {"error": "the user broke"}
     (record,) = records(lines(tmp_path, [row]))
     assert [one["path"] for one in record["unread"]] == ["response (turns that are not in it)"]
 
