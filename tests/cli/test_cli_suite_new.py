@@ -309,6 +309,17 @@ def test_a_request_names_what_the_example_of_an_answer_names(
     assert passed(empty, "mine", "scripted-passes") == (9, 0, 0)
 
 
+def test_two_operations_of_one_name_are_refused(empty: Door) -> None:
+    """Else the one that writes could be left out unseen."""
+    found = json.loads(json.dumps(OPENAPI))
+    found["paths"]["/orders/{order_id}"]["delete"]["operationId"] = "getOrder"
+    said = empty.run("suite", "new", "mine", "--tools", written(empty, "openapi.json", found))
+    assert said.code == 20
+    at = '$.paths["/orders/{order_id}"]'
+    assert f"{at}.delete: is called `getOrder`, as the one at {at}.get" in said.err
+    assert not (empty.root / "suites" / "mine").exists()
+
+
 @pytest.mark.parametrize("example", [{"order_id": "O-77"}, {"status": "sent"}])
 @pytest.mark.parametrize("tool", ["get", "delete"])
 def test_arguments_are_of_the_form_that_a_tool_accepts(

@@ -43,6 +43,12 @@ def tools_of(raw: dict[str, Any]) -> FoundTools:
     tools = tuple(document.tools())
     if not tools:
         raise NoTools("$.paths", "has no operation")
+    places: dict[str, str] = {}
+    for tool in tools:  # one of them may read and the other write
+        if tool.name in places:
+            said = f"is called `{shown(tool.name)}`, as the one at {places[tool.name]}"
+            raise NoTools(tool.place, said, "give each operation an operationId of its own")
+        places[tool.name] = tool.place
     return FoundTools(tools, tuple(dict.fromkeys(document.notes)))
 
 
