@@ -51,7 +51,9 @@ elif verb == "exec":
         sys.stdout.write("x" * (100 << 20))
     sys.exit(subprocess.run(command, cwd=held(name)).returncode)
 elif verb == "diff":
-    print(act.get("diff", "C /tmp"))
+    looked = here / "looked"
+    print(act.get("then" if looked.exists() else "diff", "C /tmp"))
+    looked.touch()
 elif verb == "inspect":
     there = held(asked[-1]).exists()
     print("true" if there else "")
@@ -146,7 +148,7 @@ def test_calls_are_commands_in_a_container_of_their_own(door: Door, docker: Dock
     one = run(door)
     assert (one["mark"], one["final_state"]) == ("pass", '{"exit_code":0}')
     verbs = [words[0] for words in docker.asked]
-    assert verbs == ["version", "image", "run", "exec", "exec", "diff", "exec", "rm"]
+    assert verbs == ["version", "image", "run", *["exec"] * 2, "diff", "exec", "diff", "rm"]
     started = docker.asked[2]
     name = started[started.index("--name") + 1]
     assert started == [
@@ -210,6 +212,23 @@ def test_a_verifier_that_the_agent_changed_is_not_run(door: Door, docker: Docker
         json.dumps({"exit_code": told}, separators=(",", ":")),
     )
     assert len([words for words in docker.asked if words[0] == "exec"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("then", "status"),
+    [
+        ("C /tests/run.sh", "not counted: /tests/run.sh was changed meanwhile"),
+        ("D /tests", "not counted: /tests was changed meanwhile"),
+        ("A /tests/__pycache__\nC /tests", 0),  # by the verifier itself
+    ],
+)
+def test_a_verifier_that_is_changed_while_it_runs_does_not_count(
+    door: Door, docker: Docker, then: str, status: str | int
+) -> None:
+    """A process that the agent left running can wait for it."""
+    suite(door, guarded=["/tests"])
+    docker.does(then=then)
+    assert json.loads(run(door)["final_state"]) == {"exit_code": status}
 
 
 def test_a_command_that_fails_is_an_answer(door: Door, docker: Docker) -> None:

@@ -28,15 +28,18 @@ def guarded(verifier: Sequence[str], more: Iterable[str] = ()) -> tuple[str, ...
     return tuple(dict.fromkeys(posixpath.normpath(path) for path in (*found, *more)))
 
 
-def changed(printed: str, paths: Iterable[str]) -> str | None:
+def changed(printed: str, paths: Iterable[str], *, added: bool = True) -> str | None:
     """Return the first place that differs from the image, by what `diff` of an engine printed, and
     is one of these paths, below one, or a folder above one that another was put in place of: that
-    is deleted, or changed although nothing in it is."""
+    is deleted, or changed although nothing in it is. Without `added`, what is new does not count,
+    nor a folder for what is in it: a verifier may keep something beside its files."""
     wanted = tuple(paths)
     entries = [found for line in printed.splitlines() if (found := _CHANGE.fullmatch(line))]
     filled = {above for one in entries for above in _above(one[2])}
     for one in entries:
         kind, place = one[1], one[2]
+        if not added and (kind == "A" or place in filled):
+            continue
         replaced = kind == "D" or (kind == "C" and place not in filled)
         for path in wanted:
             below = place == path or path in _above(place)

@@ -110,17 +110,20 @@ class ContainerWorld:
 
     async def final_state(self) -> Any:
         """Return the exit status of the verifier as the state; None without a verifier. One that
-        the agent has changed is not run: a text in place of the status says so."""
+        the agent has changed does not count: a text in place of the status says so."""
         verifier = self._told.get("verifier")
         if verifier is None:
             await self._must_run("the end")
             return None
         status: int | str
-        place = await self._changed(guarded(verifier, self._told.get("guarded") or ()))
-        if place is not None:
+        paths = guarded(verifier, self._told.get("guarded") or ())
+        if (place := changed(await self._diff(), paths)) is not None:
             status = f"not run: {self._mask.line(place)} was changed"
         else:
             status = (await self._exec("the verifier", verifier)).status
+            # A process that the agent left running may have waited for this.
+            if (place := changed(await self._diff(), paths, added=False)) is not None:
+                status = f"not counted: {self._mask.line(place)} was changed meanwhile"
         return final_state_of({"exit_code": status}, self._final)
 
     async def close(self) -> None:
@@ -140,13 +143,12 @@ class ContainerWorld:
         if started.status != 0:
             raise self._broke(f"run: ended with exit status {started.status}: {started.last}")
 
-    async def _changed(self, paths: Sequence[str]) -> str | None:
-        """Return one of these paths that is no longer as in the image, None where all are."""
+    async def _diff(self) -> str:
         looked = await self._engine("diff", ["diff", self._name], _SECONDS)
         if looked.status != 0:
             await self._must_run("diff", looked.last)
             raise self._broke(f"diff: ended with exit status {looked.status}: {looked.last}")
-        return changed(looked.out, paths)
+        return looked.out
 
     async def _exec(self, what: str, words: Sequence[str], given: bytes = b"") -> Printed:
         command = ["exec", *(["--interactive"] if given else []), self._name, *words]
