@@ -331,3 +331,28 @@ def test_a_span_of_which_attributes_were_dropped_is_not_measured(tmp_path: Path,
     assert "unread" not in the(OtlpReader(), written(tmp_path, request({**told, name: 0})))
     record = the(OtlpReader(), written(tmp_path, request({**told, name: 3})))
     assert len(record["unread"]) == 1
+
+
+# What people were told ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("returned", "told"),
+    [
+        ("Done. Your card is 4111 1111 1111 1111.", True),
+        (json.dumps({"output": "Done. Your card is 4111 1111 1111 1111."}), True),
+        ("Done.", False),
+        (json.dumps({"output": "Done."}), False),
+        (json.dumps({"messages": [{"role": "assistant", "content": "Done."}]}), False),
+    ],
+)
+def test_what_a_run_returned_beyond_its_last_answer_is_told_too(
+    tmp_path: Path, returned: str, told: bool
+) -> None:
+    run = agent(1, output__value=returned)
+    answered = chat(2, ASKED, [("assistant", "Done.")], parent=1, at=1)
+    record = the(OtlpReader(), written(tmp_path, request(run, answered)))
+    assert record["final_message"] == "Done."
+    messages = [one["message"] for one in events(record, "message") if one["actor"] == "agent"]
+    assert any("4111" in one for one in messages) == told
+    assert len(messages) == 1 + told

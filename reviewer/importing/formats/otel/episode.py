@@ -38,12 +38,14 @@ from reviewer.importing.formats.otel.outcome import (
     last_output,
     latency_ms,
     others,
+    returned_text,
     scores_of,
     text_of,
     thumbs_of,
     usage,
 )
 from reviewer.importing.formats.otel.tree import (
+    AGENT,
     Actors,
     Tree,
     agent_name,
@@ -277,6 +279,7 @@ ROUNDED = "times are numbers beyond 2^53 in the file: their last digits may be r
 NO_CANDIDATE = (
     "the spans name no service, agent or model: the candidate is taken from the file name"
 )
+DELIVERED = "what the run returned is not its last answer: it is told as a message besides"
 NO_MODEL = (
     "the spans name no model, and neither does the candidate: attempts that name one are another "
     "candidate's; import with --candidate to keep them together"
@@ -333,6 +336,8 @@ def native(tree: Tree, heading: Heading) -> Foreign:
     # Spans come late and traces are exported again: the trace that it began with identifies it.
     draft.identity = f"trace:{tree.all[0].trace}" if tree.all[0].trace else ""
     episode = run.episode if run is not None else _conversation(tree) or tree.all[0].trace
+    final = _final_message(tree, cast, calls, ending)
+    _tell_delivered(tree, draft, final)
     suite = heading.suite
     draft.names, there = _named_before(tree, heading)
     if there is not None:
@@ -341,7 +346,7 @@ def native(tree: Tree, heading: Heading) -> Foreign:
         episode_id=episode,
         candidate_id=candidate or heading.otherwise,
         attempt=attempt,
-        final_message=_final_message(tree, cast, calls, ending),
+        final_message=final,
         cost_usd=cost(tree, draft),
         latency_ms=latency_ms(tree, draft),
         termination=ending.termination,
@@ -394,6 +399,18 @@ def _final_message(
             return found
     tops = sorted(tree.tops(), key=lambda span: span.end or 0, reverse=True)
     return next((found for span in tops if (found := last_output(span)) is not None), None)
+
+
+def _tell_delivered(tree: Tree, draft: Draft, final: str | None) -> None:
+    """Write the texts that runs returned and no model wrote: what a program made of the last answer
+    is what people were told."""
+    told = [event["message"] for event in draft.events if event["kind"] == "message"]
+    texts = [one for one in (final, *told) if isinstance(one, str)]
+    for span in tree.tops():
+        text = (returned_text(span) or "").strip()
+        if text and not any(text in one for one in texts):
+            draft.message(AGENT, text, at=span.stamp)
+            draft.note(DELIVERED)
 
 
 def _conversation(tree: Tree) -> str:

@@ -108,6 +108,15 @@ def last_output(span: Span) -> str | None:
     return raw if isinstance(raw, str) or raw is None else encoded(raw).decode()
 
 
+def returned_text(span: Span) -> str | None:
+    """Return the words that a run returned: a message, or the only member of an object."""
+    if said := outputs(span):
+        return text_of(said)
+    raw = plain(span.first(*_RETURNED))
+    only = next(iter(raw.values())) if isinstance(raw, dict) and len(raw) == 1 else None
+    return only if isinstance(only, str) else None
+
+
 _RETURNED = (
     *("langfuse.observation.output", "output.value", "traceloop.entity.output"),
     "lmnr.span.output",
