@@ -444,6 +444,7 @@ def watch_of(*talk: str | Reply, kind: str = "model", calls: list[int] | None = 
         (("Your card?", "It ends in 14929."), ["user:invented"]),
         (("Your card?", "It ends in ４９\u200b２９."), ["user:revealed:card"]),
         (("Your card?", "It ends in **49**\n29."), ["user:revealed:card"]),
+        (("Your card?", "It ends in 49", "And?", "29."), ["user:revealed:card"]),
         (("Which booking?", "HX\u201177."), []),  # a hyphen that models write
         (("Which booking?", "HX\u201178."), ["user:invented"]),
         (("Hi", "1-" * 3_000), ["user:too_long"]),

@@ -201,8 +201,13 @@ class FaultWatch:
         return last in earlier or asks_to_confirm(self._agent[-1])
 
     def _reveals(self, name: str, fact: Fact, message: str) -> bool:
-        if fact.tell == "freely" or not _holds_value(message, fact.value):
+        if fact.tell == "freely":
             return False
+        if not _holds_value(message, fact.value):
+            before = " ".join(self._own[1:])  # without the request, which is the author's
+            whole = f"{before} {message}"
+            if _holds_value(before, fact.value) or not _holds_value(whole, fact.value):
+                return False
         if _holds_value(self._request, fact.value):
             return False
         if fact.tell == "never":
