@@ -3,10 +3,9 @@
 import argparse
 from collections.abc import Iterable
 
-from reviewer.cli.opening import desk_on, release_of, workspace_of
+from reviewer.cli.opening import desk_on, release_of
 from reviewer.cli.parser import release_options
 from reviewer.cli.say import fact, fail, mark, measured, note, out_view, worded
-from reviewer.desk import early_stats
 from reviewer.desk.compare.views import (
     AlignedStep,
     Amount,
@@ -60,8 +59,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.archive:
         return _of_archive(arguments)
     named = arguments.attempts[0].partition("/")[0] if arguments.attempts else arguments.suite
-    if not (arguments.attempts or arguments.episode):
-        early_stats.begin(workspace_of(arguments), named)
     desk = desk_on(arguments, named)
     found: Comparison | AttemptComparison
     if arguments.attempts:

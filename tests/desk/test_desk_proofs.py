@@ -221,7 +221,7 @@ def test_an_edit_is_named_as_without_a_proof(
         proof(proved).unlink(missing_ok=True)
         assert found == proved.run(*command)
         assert found.code or command == ("suite", "list"), command
-    assert len(forked) == 2 * 4 * beside
+    assert len(forked) == 2 * 3 * beside
     assert not list((proved.root / "store").glob("figures/*"))
 
 
