@@ -98,7 +98,18 @@ _PX_TRACES = "Phoenix's traces without their spans' content"
 _PX_OTLP = "Phoenix's spans in the form of OTLP, without their resources"
 _PX_COLUMNS = "Phoenix's spans by columns of a data frame"
 _PX_NOTES = "Phoenix's annotations without their spans"
+_OPIK_TRACES = "Opik's traces without their spans"
+_OPIK_SPANS = "Opik's spans without their traces"
+_OPIK_TRIALS = "an Opik experiment, which only names its traces"
+_LOGFIRE = "Logfire's records, as its query API returns them"
+_WEAVE = "Weave's log of requests that were not sent"
 _WAYS_OUT = {
+    **dict.fromkeys(
+        (_OPIK_TRACES, _OPIK_SPANS, _OPIK_TRIALS),
+        "export the traces with `opik export WORKSPACE PROJECT traces`",
+    ),
+    _LOGFIRE: "have the program export its spans as OTLP/JSON beside Logfire",
+    _WEAVE: "export the calls from the project when they are sent",
     **dict.fromkeys(("a CrewAI log", "CrewAI's database", "what a CrewAI crew returned"), _CREW),
     **dict.fromkeys((_ZIP, _TAR, _BZIP, _XZ, _SEVEN), _UNPACK),
     _PARQUET: parquet.EXTRA,
@@ -273,7 +284,7 @@ _OBSERVATIONS = "Langfuse's observations without their traces"
 _TRACES = "Langfuse's traces without their observations"
 _NOTES = "notes of a Claude Code session in which nothing was said"
 _BESIDE_RUNS = frozenset({
-    _NOTES, _TAR, _TAU2, _ANSWERS,
+    _NOTES, _TAR, _TAU2, _ANSWERS, _OPIK_TRIALS, _PX_NOTES,
     *(name for start, name in _STARTS if not start.startswith((b"#", b"\n"))),
     "a HAR file", "a Chrome trace", "OTLP logs, not traces", "OTLP metrics, not traces",
     "Gemini CLI's totals, not a trace", "Strands metrics, not a trace",
@@ -401,6 +412,13 @@ _TOOLS: tuple[_Tool, ...] = (
     _Tool(_OBSERVATIONS, ("data",), _inside("data", "traceId", "parentObservationId")),
     _Tool(_TRACES, ("sessionId", "userId", "release", "tags", "timestamp")),
     _Tool(_TRACES, ("data",), _inside("data", "sessionId", "userId", "release", "tags")),
+    _Tool(_OPIK_SPANS, ("project_id", "trace_id", "start_time", "type")),
+    _Tool(_OPIK_TRACES, ("project_id", "start_time", "span_count")),
+    _Tool(_OPIK_TRIALS, ("experiment", "items"), _inside("experiment", "dataset_name")),
+    _Tool(_LOGFIRE, ("span_name", "trace_id", "start_timestamp")),
+    _Tool(_LOGFIRE, ("columns", "rows"), _inside("rows", "span_name", "start_timestamp")),
+    _Tool(_LOGFIRE, ("columns",), _inside("columns", "name", "datatype", "nullable")),
+    _Tool(_WEAVE, ("type", "req"), _among("type", "obj_create", "file_create", "call_start")),
     _Tool(_PX_TRACES, ("data",), _inside("data", "trace_id", "project_id", "start_time")),
     _Tool(_PX_OTLP, ("data",), _inside("data", "trace_id", "span_id", "start_time_unix_nano")),
     _Tool(_PX_NOTES, ("data",), _inside("data", "annotator_kind", "result")),

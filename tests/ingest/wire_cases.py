@@ -349,6 +349,13 @@ NAMED: list[tuple[Any, str]] = [
     ([{"name": "a", "data": [{"query": "q", "reference": "r"}]}], "Google ADK eval set"),
     ({"$schemaVersion": "999"}, "Agents SDK run state"),
     ({"history": [], "clientHistory": []}, "Gemini CLI checkpoint"),
+    ([{"id": "t", "project_id": "p", "start_time": "s", "span_count": 3}], "Opik's traces"),
+    ({"project_id": "p", "trace_id": "t", "start_time": "s", "type": "llm"}, "Opik's spans"),
+    ({"experiment": {"dataset_name": "d"}, "items": []}, "an Opik experiment"),
+    ({"columns": [], "rows": [{"span_name": "s", "start_timestamp": "t"}]}, "Logfire's records"),
+    ({"columns": [{"name": "a", "datatype": "Utf8", "nullable": True}]}, "Logfire's records"),
+    ({"span_name": "s", "trace_id": "t", "start_timestamp": "t"}, "Logfire's records"),
+    ({"type": "obj_create", "req": {"obj": {}}}, "Weave's log of requests"),
     ({"data": [{"trace_id": "t", "project_id": "p", "start_time": "s"}]}, "Phoenix's traces"),
     (
         {"data": [{"trace_id": "t", "span_id": "s", "start_time_unix_nano": 1}]},
