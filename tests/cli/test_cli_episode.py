@@ -466,6 +466,14 @@ def edited(door: Door, **plans: Any) -> None:
     file.write_text(json.dumps(script))
 
 
+def test_a_person_is_masked_by_the_role_that_a_member_names(door: Door) -> None:
+    read = call("look", {"guest_name": "Ann Lee", "note": "Ann Lee is late."})
+    record = trace([read, call("pay", "paid")], final_message="I paid for Ann Lee.")
+    door.ok("episode", "from-trace", door.file("t.json", record), "--wrong", "pay",
+            "--id", "order", "--say", "No.", "--required", "look")  # fmt: skip
+    assert "Ann Lee" not in json.dumps(made(door, "order-v1", "order"))
+
+
 def test_an_attempt_that_does_nothing_is_no_other_than_that(door: Door) -> None:
     """Else a script that fails in its place would prove a contract that nothing need be done
     for."""

@@ -15,7 +15,13 @@ from reviewer.trace.disguises import fold_key
 from reviewer.trace.redaction import redactor_of
 from reviewer.trace.rules import carries_value, is_placeholder, sensitive_names
 
+_ROLES = (
+    *("guest", "passenger", "traveler", "traveller", "patient", "client", "contact", "recipient"),
+    *("sender", "member", "employee", "buyer", "payer", "payee", "beneficiary", "tenant"),
+    *("student", "driver", "subscriber", "applicant", "holder"),
+)
 PEOPLE = {
+    **dict.fromkeys((f"{role}name" for role in _ROLES), "name"),
     **dict.fromkeys(("firstname", "givenname", "lastname", "familyname", "surname"), "name"),
     **dict.fromkeys(("middlename", "fullname", "customername", "username", "userid"), "user"),
     **dict.fromkeys(("customerid", "login", "accountholder"), "user"),
