@@ -6,14 +6,16 @@ promptfoo numbers a test again each time that `--repeat` repeats it, gives provi
 the name of their model, and leaves out results that it could not store.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from reviewer.importing.formats.base import at_path, mapping, objects, text
 from reviewer.importing.source import request_digest
 
 _LONGEST, _SHOWN = 60, 8
+_PASSES_ON = re.compile(r"\{\{[^{}]*\}\}")
 _COUNTS = ("testPassCount", "testFailCount", "testErrorCount")
 _CALLS = frozenset(
     ("functionToolCallbacks", "functionCallHandler", "functionCallbackHandler", "mcp")
@@ -89,13 +91,16 @@ class Run:
         return own[:_SHOWN] if self._described.get(named, {own}) != {own} else ""
 
     def candidate(self, value: dict[str, Any]) -> str:
-        """Return the candidate of a result: its provider, and its prompt where a provider has
-        several; numbered where that is the name of another one too."""
+        """Return the candidate of a result: its provider and its prompt; numbered where that is the
+        name of another one too."""
         number = value.get("promptIdx")
         if self._names is None:
             self._names = dict(_named(self._prompts))
         found = self._names.get(number) if type(number) is int else None
-        return found if found is not None and answered_by(value) is None else provider_of(value)
+        if found is not None and answered_by(value) is None:
+            return found
+        label = text(at_path(value, "prompt", "label"))
+        return f"{provider_of(value)} {_shown(label)}".strip()
 
     def calls_itself(self, value: dict[str, Any]) -> bool:
         """Return whether the provider of a result may have made calls that the result lacks."""
@@ -152,17 +157,22 @@ def _test(value: dict[str, Any]) -> str:
 
 
 def _named(prompts: dict[int, tuple[str, str]]) -> Iterator[tuple[int, str]]:
-    several = _repeated(who for who, _ in prompts.values())
     taken: Counter[str] = Counter()
     for number, (who, label) in sorted(prompts.items()):
-        name = f"{who} {label[:_LONGEST]}".strip() if several else who
+        name = f"{who} {_shown(label)}".strip()
         taken[name] += 1
         yield number, name if taken[name] == 1 else f"{name} #{taken[name]}"
 
 
-def _repeated(names: Iterable[str]) -> bool:
-    listed = list(names)
-    return len(listed) > len(set(listed))
+def _shown(label: str) -> str:
+    """Return a prompt's label as a part of a name: nothing for a prompt that only passes the
+    request on, and a digest in place of the end of a long one. It depends on nothing else in the
+    file, which may still grow."""
+    words = " ".join(label.split())
+    if _PASSES_ON.fullmatch(words):
+        return ""
+    short = len(words) <= _LONGEST
+    return words if short else f"{words[:_LONGEST]} {request_digest(words)[:_SHOWN]}"
 
 
 def _calls_itself(config: dict[str, Any]) -> bool:

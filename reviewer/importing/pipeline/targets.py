@@ -74,6 +74,8 @@ class Targets:
         found = self._replaced(key, record.replaces) if record.replaces is not None else None
         if found is None and record.identity:
             found = self._of_session(key, record, packs)
+            if found is not None and found.trace is not None:
+                self._taken.add(found.trace)  # it is no other record's at this path
         if found is None and self._earlier:
             found = self._of_path(key, record, packs)
         return found
@@ -183,12 +185,21 @@ class Targets:
         old = judged_record(self._connection, one.trace)
         new = record_of(record.trace, packs)
         if old is not None and new is not None:
+            if not same and record.identity and _name_in(old) not in ("", record.identity):
+                return None  # the source calls them by two names
             if record.attempt is not None and own_attempt(old) != record.attempt:
                 return None
             if compare(old, new).kind == "other":
                 return None
         self._taken.add(one.trace)
         return Target(one.trace, one.attempt)
+
+
+def _name_in(raw: bytes) -> str:
+    """Return the name by which the source calls the attempt of a record, empty without one."""
+    held = json.loads(raw).get("source")
+    name = held.get("session") if isinstance(held, dict) else None
+    return name if isinstance(name, str) else ""
 
 
 def _goes_on(theirs: bytes, mine: bytes) -> bool:

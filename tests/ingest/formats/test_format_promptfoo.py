@@ -16,7 +16,7 @@ from reviewer.importing.source import Source
 READER = PromptfooReader()
 SAMPLE = DATA / "promptfoo" / "results.json"
 REPEATED = DATA / "promptfoo" / "repeated.json"
-MODEL = "openai:chat:gpt-4o-mini {{question}}"
+MODEL = "openai:chat:gpt-4o-mini"
 
 
 def loaded() -> Any:
@@ -132,7 +132,11 @@ def test_prompts_of_one_provider_are_candidates(tmp_path: Path) -> None:
     other = {**value["results"]["prompts"][0], "label": "other"}
     value["results"]["prompts"].append({**other, "metrics": {}})
     found = records(written(tmp_path, json.dumps(value)))
-    assert found[0]["candidate_id"] == "openai:model-a {{question}}"
+    assert found[0]["candidate_id"] == "openai:model-a"
+    rows = value["results"]["results"]
+    rows[0]["prompt"]["label"] = "Be brief.\n{{question}}"
+    for path in (written(tmp_path, json.dumps(value)), lines(tmp_path, rows[:1])):
+        assert records(path)[0]["candidate_id"] == "openai:model-a Be brief. {{question}}"
 
 
 @pytest.mark.parametrize(
@@ -220,7 +224,7 @@ def test_repetitions_without_a_description_have_the_number_of_the_first(tmp_path
 def test_providers_of_one_name_are_candidates_of_their_own(tmp_path: Path) -> None:
     run = json.loads(REPEATED.read_text())
     rows = run["results"]["results"]
-    told = {MODEL, f"{MODEL} #2", "caller {{question}}"}
+    told = {MODEL, f"{MODEL} #2", "caller"}
     assert {one["candidate_id"] for one in records(lines(tmp_path, rows))} == told
     whole = READER.traces(Source(REPEATED))
     assert {json.loads(one.raw)["candidate_id"] for one in whole if isinstance(one, Foreign)} == (
@@ -242,7 +246,7 @@ def test_results_that_promptfoo_counted_and_did_not_write_are_refused(tmp_path: 
     found = [one for one in READER.traces(Source(REPEATED)) if isinstance(one, Broken)]
     code = "incomplete:2 of 6 results that promptfoo counted"
     assert [(one.codes, one.name) for one in found] == [
-        ((code,), name) for name in (MODEL, f"{MODEL} #2", "caller {{question}}")
+        ((code,), name) for name in (MODEL, f"{MODEL} #2", "caller")
     ]
 
 
@@ -345,3 +349,17 @@ def test_an_answer_is_of_the_provider_that_its_test_names() -> None:
     assert [one["candidate_id"] for one in found] == [
         "echo", "openai:chat:gpt-4.1", "openai:chat:gpt-4o-mini",
     ]  # fmt: skip
+
+
+def test_a_file_that_grows_gains_its_new_results_alone(door: Door) -> None:
+    """Two repetitions may have the same content: each has an id of its own."""
+    rows = json.loads(REPEATED.read_text())["results"]["results"]
+    for row in rows:
+        del row["testCase"]["description"]
+        row["latencyMs"] = 5
+    told = [json.dumps(row) + "\n" for row in rows]
+    for size in (4, 7, 12):
+        door.take("results.jsonl", "".join(told[:size]))
+    counts = door.rows("SELECT count(*) FROM traces GROUP BY candidate_id, episode_id")
+    assert counts == [(2,)] * 6
+    assert door.one("SELECT count(*) FROM traces WHERE events = 0") == 0
