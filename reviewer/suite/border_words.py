@@ -59,10 +59,15 @@ _OBJECT = frozenset({"model_type", "dict_type", "model_attributes_type"})
 """Errors whose words name Python's types, not JSON's."""
 
 
+_LIST = frozenset({"list_type", "tuple_type", "set_type", "frozen_set_type"})
+
+
 def type_reason(kind: str, message: str) -> str:
     """Return an error of pydantic in terms of JSON."""
     if kind in _OBJECT:
         return "should be an object"
+    if kind in _LIST:
+        return "should be a list, in [ ]"
     text = message.removeprefix("Value error, ").removeprefix("Input ")
     return text[:1].lower() + text[1:]
 

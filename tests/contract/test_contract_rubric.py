@@ -96,6 +96,7 @@ def test_a_weight_that_no_json_number_can_hold_is_refused(weight: bytes) -> None
         ({"episodes": ["e-1", "e-9"]}, "$.wording[0].episodes[1]", "no episodes/e-9.json"),
         ({"wordingId": "x"}, "$.wording[0].wordingId", "did you mean `wording_id`?"),
         ({"say": ["x"]}, "$.wording[0].say", "did you mean `says`?"),
+        ({"says": "x"}, "$.wording[0].says", "should be a list, in [ ]"),
     ],
 )
 def test_wording_that_cannot_be_checked_is_refused(
