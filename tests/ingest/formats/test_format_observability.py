@@ -356,3 +356,18 @@ def test_what_a_run_returned_beyond_its_last_answer_is_told_too(
     messages = [one["message"] for one in events(record, "message") if one["actor"] == "agent"]
     assert any("4111" in one for one in messages) == told
     assert len(messages) == 1 + told
+
+
+@pytest.mark.parametrize("returned", ["Done. Card 4111", {"answer": "Done. Card 4111"}])
+def test_what_a_trace_of_langfuse_returned_is_told_too(tmp_path: Path, returned: Any) -> None:
+    times = {"startTime": "2026-11-28T12:00:00Z", "endTime": "2026-11-28T12:00:01Z"}
+    value = {
+        "trace": {"id": "t", "projectId": "p", "output": returned},
+        "observations": [
+            {"id": "a", "type": "AGENT", "name": "desk", **times},
+            {"id": "b", "type": "GENERATION", "model": "m", "parentObservationId": "a", **times,
+             "input": [{"role": "user", "content": "Hello"}], "output": "Done."},
+        ],
+    }  # fmt: skip
+    record = the(LangfuseReader(), written(tmp_path, value))
+    assert [one["message"] for one in events(record, "message")][-1] == "Done. Card 4111"

@@ -112,7 +112,12 @@ def returned_text(span: Span) -> str | None:
     """Return the words that a run returned: a message, or the only member of an object."""
     if said := outputs(span):
         return text_of(said)
-    raw = plain(span.first(*_RETURNED))
+    raw = span.first(*_RETURNED)
+    if raw is None and not span.parent:
+        raw = span.resource.get("langfuse.trace.output")
+    raw = plain(raw)
+    if isinstance(raw, str) or (told := messages(raw, "agent")):
+        return raw if isinstance(raw, str) else text_of(told)
     only = next(iter(raw.values())) if isinstance(raw, dict) and len(raw) == 1 else None
     return only if isinstance(only, str) else None
 
