@@ -76,6 +76,19 @@ def test_a_scorer_in_weave_that_broke_is_no_error_of_the_candidate(tmp_path: Pat
     assert record["termination"] == "completed"
 
 
+def test_a_scorer_that_weave_calls_by_itself_is_no_attempt(tmp_path: Path) -> None:
+    lines = (FILES / "weave-evaluation.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
+    asked = next(row for row in rows if "openai.chat" in row["op_name"])
+    judge = {
+        "id": "j", "trace_id": "jt", "op_name": "weave:///e/lamps/op/Judge.score:v1",
+        "inputs": {"self": "weave:///e/lamps/object/Judge:v1", "output": "Done."},
+        "started_at": asked["started_at"], "ended_at": asked["ended_at"], "output": False,
+    }  # fmt: skip
+    scored = [judge, {**asked, "id": "k", "trace_id": "jt", "parent_id": "j"}]
+    assert len(read(WEAVE, written(tmp_path, [*rows, *scored]))) == 3
+
+
 # Braintrust ---------------------------------------------------------------------------------------
 
 

@@ -196,12 +196,15 @@ def _kinds(spans: list[Span]) -> list[Span]:
 
 def _scorers(spans: list[Span], trials: dict[tuple[str, str], Span]) -> set[int]:
     """Return the identities of the scorers' calls: of the calls directly within a trial those that
-    are named like one of its scores, or that begin after another one and take its output."""
+    are named like one of its scores, or that begin after another one and take its output; and a
+    scorer by itself, as `Call.apply_scorer` calls it."""
     within: dict[tuple[str, str], list[Span]] = defaultdict(list)
+    found: set[int] = set()
     for span in spans:
         if (span.trace, span.parent) in trials:
             within[span.trace, span.parent].append(span)
-    found: set[int] = set()
+        elif not span.parent and span.name.endswith(".score"):
+            found |= {id(span)} if _SCORED & mapping(span.row.get("inputs")).keys() else set()
     for key, own in within.items():
         named = mapping(at_path(trials[key].row, "output", "scores"))
         first = min(own, key=lambda span: span.start or 0)
