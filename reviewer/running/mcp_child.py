@@ -192,6 +192,16 @@ def parsed(data: bytes, where: str) -> Any:
         raise Fault(f"{where}: is not JSON: {why}") from None
 
 
+def cut_off(data: bytes) -> bool:
+    """Return whether an unfinished message is none yet: its client gave up, or was ended, while it
+    sent. A whole one counts, however its connection ended."""
+    try:
+        json.loads(data)
+    except (ValueError, RecursionError):
+        return True
+    return False
+
+
 def unwritable(arguments: Any) -> str:
     """Return why reviewer could not read these arguments; "" when it can. Their call was attempted,
     whatever they are."""
@@ -364,7 +374,7 @@ class Attempt:
                 where = f"{connection}, message {number}"
                 if len(data) > LONGEST_MESSAGE:
                     raise Fault(too_long(where))
-                if not data.strip():
+                if not data.strip() or (not data.endswith(b"\n") and cut_off(data)):
                     continue
                 told = self._served.answer(data, where)
                 if told is not None:
@@ -393,7 +403,11 @@ class Attempt:
                     size = int(self.headers["Content-Length"])
                     if not 0 <= size <= LONGEST_MESSAGE:
                         raise Fault(too_long(where))
-                    told = attempt._served.answer(self.rfile.read(size), where)
+                    data = self.rfile.read(size)
+                    if len(data) < size and cut_off(data):
+                        self.close_connection = True
+                        return
+                    told = attempt._served.answer(data, where)
                     answer = b"" if told is None else json.dumps(told).encode()
                 except OSError:
                     raise

@@ -336,6 +336,44 @@ async def test_over_http_a_token_is_asked_for(suite: Path) -> None:
     assert json.loads(bodies[-1])["result"]["structuredContent"] == {"seen": True}
 
 
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+async def test_a_message_of_a_client_that_gives_up_while_it_sends_is_none(
+    transport: str, suite: Path
+) -> None:
+    """As one does that cancels a call: it is no fault of the agent. A whole message counts."""
+    call = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"look"}}'
+    if transport == "http":
+        program = textwrap.dedent(POST) + textwrap.dedent(f"""
+            import socket, urllib.parse
+            to = urllib.parse.urlparse(server["url"])
+            token = server["headers"]["Authorization"]
+            post(ping)
+            for body in (b"", {call[:30]}, {call}):
+                head = f"Host: {{to.netloc}}\\r\\nAuthorization: {{token}}\\r\\n"
+                head = "POST /mcp HTTP/1.1\\r\\n" + head + "Content-Length: 900\\r\\n\\r\\n"
+                one = socket.create_connection((to.hostname, to.port))
+                one.sendall(head.encode() + body)
+                one.close()
+            print("done")
+        """)
+        work = agent(suite, program, **HTTP)
+    else:
+        program = f"""
+            Desk().ask("ping", {{}})
+            for body in ({call[:30]}, {call}):
+                desk = Desk()
+                desk.send(body)
+                desk.relay.stdin.close()
+            print("done")
+        """
+        work = agent(suite, program)
+    async with closing(McpCandidate(work)) as guest:
+        turn = await guest.begin(BRIEF)
+        assert turn.calls == (Call("call_1", "look", {}),)
+        turn = await guest.proceed(answers(turn, {"seen": True}))
+    assert turn.message == "done"
+
+
 @pytest.mark.parametrize("data", ["b'garbage'", "b'x' * (9 << 20)"])
 async def test_garbage_over_http_ends_the_attempt(data: str, suite: Path) -> None:
     program = textwrap.dedent(POST) + f"\npost(ping)\npost({data})\nprint('done')\n"
