@@ -233,7 +233,7 @@ def _scores(row: dict[str, Any]) -> tuple[SpanEvent, ...]:
 
 def _scored_once(spans: list[Span]) -> list[Span]:
     """Return the spans, where a scorer's own span has only the scores that the scored span does not
-    repeat: newer versions of the SDK write a score only to the scorer's."""
+    repeat: the SDK writes a score only to the scorer's."""
     judges = {id(span) for span in spans if kind_of(span) == "judge"}
     told = [event for span in spans if id(span) not in judges for event in span.events]
     return [
