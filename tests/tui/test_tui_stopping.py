@@ -144,3 +144,53 @@ def test_a_step_gives_way_to_a_key_that_is_typed_after_it_was_asked(
     background.typed()
     assert asked(7, typed=False) == [], "what the key asks for is not put off"
     assert asked(0, typed=True) == [], "nor is an act"
+
+
+class Named:
+    """A question that says which thread answers it."""
+
+    def __init__(self) -> None:
+        self.posted = threading.Semaphore(0)
+        self.threads: list[threading.Thread] = []
+
+    def ask(self, background: Background, group: str) -> None:
+        def work() -> Callable[[], None]:
+            self.threads.append(threading.current_thread())
+            assert threading.current_thread().name == group
+            return lambda: None
+
+        background.ask(group, Job(work, lambda error: None, lambda deliver: self.posted.release()))
+        come(self.posted)
+
+
+def free(background: Background, number: int) -> None:
+    done = threading.Event()
+    for _ in range(int(PATIENCE / 0.005)):
+        if len(background._free) == number:
+            return
+        done.wait(0.005)
+    raise AssertionError(f"{len(background._free)} threads are free")
+
+
+def test_one_thread_answers_one_group_after_another_and_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    background, question = Background(), Named()
+    for group in ("rows", "figures", "rows", "cell"):
+        question.ask(background, group)
+        free(background, 1)
+    assert len(set(question.threads)) == 1
+    reading = Reading()  # a busy thread takes nothing else
+    background.ask("slow", reading.job(0))
+    come(reading.begun)
+    question.ask(background, "rows")
+    assert len(set(question.threads)) == 2
+    reading.let_go.set()
+    free(background, 2)
+    monkeypatch.setattr(room, "LINGER", 0.01)
+    other = Background()
+    question.ask(other, "rows")
+    question.threads[-1].join(PATIENCE)
+    assert not question.threads[-1].is_alive()
+    assert other._free == []
+    question.ask(other, "rows")

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import partial
+from queue import Empty, SimpleQueue
 from time import monotonic, sleep
 from typing import NamedTuple
 
@@ -25,6 +26,9 @@ from reviewer.exit_codes import ExitCode
 Delivery = Callable[[], None]
 WAY = 0.06
 """Seconds for which a step of a reading job waits after a key: a frame takes less."""
+LINGER = 5.0
+"""Seconds for which a thread waits for another group's job. The drawing thread waits for each new
+thread to begin, and a key asks several questions."""
 
 
 class Answer(Message):
@@ -52,6 +56,7 @@ class Background:
         self._lock = threading.Lock()
         self._waiting: dict[str, Job] = {}
         self._running: set[str] = set()
+        self._free: list[SimpleQueue[str]] = []
         self._held: dict[str, Job] = {}
         self._away: set[int] = set()
         self._gone: set[int] = set()
@@ -100,7 +105,29 @@ class Background:
             self._held = {group: job for group, job in self._held.items() if job.reader != reader}
 
     def _start(self, group: str) -> None:
-        threading.Thread(target=self._run, args=(group,), name=group, daemon=True).start()
+        with self._lock:
+            free = self._free.pop() if self._free else None
+        if free is not None:
+            free.put(group)
+            return
+        threading.Thread(target=self._serve, args=(group,), name=group, daemon=True).start()
+
+    def _serve(self, group: str) -> None:
+        """Run jobs of a group until none waits, then those of the groups that are put here."""
+        mine = SimpleQueue[str]()
+        while True:
+            threading.current_thread().name = group
+            self._run(group)
+            with self._lock:
+                self._free.append(mine)
+            try:
+                group = mine.get(timeout=LINGER)
+            except Empty:
+                with self._lock:
+                    if mine in self._free:
+                        self._free.remove(mine)
+                        return
+                group = mine.get()  # put at the last moment
 
     def idle(self) -> bool:
         """Return whether no job is at work and none waits."""
