@@ -31,11 +31,14 @@ from reviewer.importing.formats.promptfoo_run import Run, answered_by, descripti
 from reviewer.importing.head import Head
 from reviewer.importing.messages import Transcript
 from reviewer.importing.reader import Broken, Foreign, Rejected
-from reviewer.importing.source import Source
+from reviewer.importing.source import Source, request_digest
 from reviewer.importing.walking import EACH
 from reviewer.trace.record import SourceVerdict
 
-CACHED = "answers out of promptfoo's cache: their cost, time and tokens are not of this run"
+CACHED = (
+    "answers out of promptfoo's cache: their cost, time and tokens are not of this run, and copies "
+    "of one are one attempt"
+)
 STRIPPED = "[output stripped]"
 """The text in place of an answer that promptfoo was configured not to keep."""
 _OBJECT = "[object Object]"
@@ -189,7 +192,10 @@ def _result(source: Source, number: int, value: Any, run: Run) -> Foreign:
     elif text(response.get("finishReason")) in _CALLED and not draft.calls():
         draft.unread("response (calls that are not in it)")
         draft.note(HIDDEN)
-    draft.identity = f"id:{value['id']}" if text(value.get("id")) else ""
+    # Copies of one answer from the cache are one attempt, however often it was taken from there.
+    kept = request_digest([at_path(value, "prompt", "raw"), response.get("output")])
+    named_by = kept if cached else text(value.get("id"))
+    draft.identity = f"id:{named_by}" if named_by else ""
     named = description_of(value)
     return draft.foreign(
         episode_id=_episode(source, value, named, run) or f"{source.place}-{number}",

@@ -363,3 +363,23 @@ def test_a_file_that_grows_gains_its_new_results_alone(door: Door) -> None:
     counts = door.rows("SELECT count(*) FROM traces GROUP BY candidate_id, episode_id")
     assert counts == [(2,)] * 6
     assert door.one("SELECT count(*) FROM traces WHERE events = 0") == 0
+
+
+def test_copies_of_an_answer_from_the_cache_are_one_attempt(door: Door) -> None:
+    run = loaded()
+    (row, *_) = run["results"]["results"]
+    row["response"]["cached"] = True
+    row["testCase"] = {**row.get("testCase", {}), "description": "price"}
+    run["results"]["prompts"] = []
+    for number in range(3):
+        row["id"] = f"{number}"
+        run["results"]["results"] = [row]
+        door.take(f"run-{number}.json", json.dumps(run))
+    assert door.rows("SELECT episode_id, passed FROM traces") == [("price", 1)]
+    row |= {"id": "3", "success": False, "failureReason": 1}
+    row["gradingResult"] = {"pass": False, "score": 0, "reason": "too short"}
+    door.take("run-3.json", json.dumps(run))
+    assert door.one("SELECT count(*) FROM traces WHERE passed = 1") == 0
+    row["response"]["output"] = "Another answer."
+    door.take("run-4.json", json.dumps(run))
+    assert door.one("SELECT count(*) FROM traces") == 2
