@@ -94,21 +94,25 @@ class HeadStart:
             os.waitpid(pid, 0)
 
 
-def begin(make: "Callable[[], Desk]", workspace: "Workspace") -> HeadStart | None:
-    """Start asking a desk of this workspace in a second process. Return None where a process cannot
-    safely be forked. A question that is refused ends the process: the screen asks again, and says
-    why."""
-    forked = fork(partial(_ask, make, workspace))
+def begin(
+    make: "Callable[[], Desk]", workspace: "Workspace", release: tuple[str, str] = ("", "")
+) -> HeadStart | None:
+    """Start asking a desk of this workspace in a second process, about this suite and candidate, or
+    about those that the desk chooses. Return None where a process cannot safely be forked. A
+    question that is refused ends the process: the screen asks again, and says why."""
+    forked = fork(partial(_ask, make, workspace, release))
     return None if forked is None else HeadStart(*forked)
 
 
-def _ask(make: "Callable[[], Desk]", workspace: "Workspace", writing: int) -> None:
+def _ask(
+    make: "Callable[[], Desk]", workspace: "Workspace", release: tuple[str, str], writing: int
+) -> None:
     """Ask the desk in the fork, which computes everything itself, and ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.disable()
     from reviewer.desk import early_stats
 
-    early_stats.begin(workspace, nice=NICE)
+    early_stats.begin(workspace, release[0], nice=NICE)
     from reviewer.desk.scorecards.views import PAGE
     from reviewer.tui.screens.scorecard.reading import Arrangement, Question, read, read_early
 
@@ -120,7 +124,7 @@ def _ask(make: "Callable[[], Desk]", workspace: "Workspace", writing: int) -> No
         asked = make()
         asked.scorecards.apart = False
         desk = cast("Desk", _Telling(asked, tell))
-        question = Question("", "", Arrangement())
+        question = Question(*release, Arrangement())
         desk.scorecards.saved_views()
         early = read_early(desk, question)
         if early is not None:

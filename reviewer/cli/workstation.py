@@ -24,7 +24,8 @@ class LaterDesk:
     """A desk that is loaded by the first question put to it, so that the first frame need not wait
     for it; a second process answers the first screen's questions. Safe from any thread.
 
-    With a `role`, a question that the person of a served session may not ask is refused.
+    With a `role`, a question that the person of a served session may not ask is refused. `release`
+    are the suite and candidate that the first screen shows, where they are named.
     """
 
     def __init__(
@@ -34,13 +35,14 @@ class LaterDesk:
         embedding_model: str = "",
         role: "Role | None" = None,
         principal: str = "",
+        release: tuple[str, str] = ("", ""),
     ) -> None:
         self.place, self.path, self.role = workspace, str(workspace.root), role
         self._asked = workspace, reviewer, embedding_model, principal
         self._desk: Desk | None = None
         self._loading = Lock()
         # The second process asks as the person who owns this machine.
-        self._ahead = self._asking = begin(self._made, workspace) if role is None else None
+        self._ahead = self._asking = begin(self._made, workspace, release) if role is None else None
 
     def _made(self) -> "Desk":
         from reviewer.desk.desk import Desk
@@ -109,7 +111,13 @@ class _LaterRoom:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    desk = LaterDesk(_place(arguments), arguments.reviewer, arguments.embedding_model)
+    named = getattr(arguments, "suite", None) or "", getattr(arguments, "candidate", None) or ""
+    desk = LaterDesk(
+        _place(arguments),
+        arguments.reviewer,
+        arguments.embedding_model,
+        release=named if all(named) else ("", ""),
+    )
     try:
         first = _first(arguments, cast("Desk", desk))
         return open_on(cast("Desk", desk), settings_of(arguments), first=first)

@@ -52,6 +52,32 @@ print("the same")
 """
 
 
+OF_A_RELEASE = """
+import sys, time
+from pathlib import Path
+from reviewer.cli.head_start import MISSING, begin
+from reviewer.desk.desk import Desk
+from reviewer.desk.place import at
+
+place, release = at(Path(sys.argv[1])), ("refund-eval-v5", "refund-agent-v8")
+ahead = begin(lambda: Desk(place), place, release)
+while (card := ahead.answer("scorecards.card", *release)) is MISSING:
+    time.sleep(0.05)
+desk = Desk(place)
+assert desk.workspace.opening() != release
+assert card == desk.scorecards.card(*release)
+assert ahead.answer("scorecards.card", *desk.workspace.opening()) is MISSING
+assert ahead.answer("workspace.opening") is MISSING
+print("the same")
+"""
+
+
+def test_a_release_that_is_named_is_asked_about(door: Door, tmp_path: Path) -> None:
+    demo = tmp_path / "demo"
+    door.ok("demo", "--headless", "--keep", demo)
+    assert _python(OF_A_RELEASE, str(demo)) == "the same\n"
+
+
 def test_answers_are_those_of_the_desk(door: Door, tmp_path: Path) -> None:
     demo = tmp_path / "demo"
     door.ok("demo", "--headless", "--keep", demo)
