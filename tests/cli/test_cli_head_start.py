@@ -157,9 +157,9 @@ def speak(pipe):
         words.write(pickle.dumps(Said(LONG, True, "long")))
 
 ahead = HeadStart(*fork(speak))
-assert ahead.answer(SHORT[0], *SHORT[1]) == "short"
-assert ahead.answer("scorecards.order") is MISSING
+assert ahead.answer("scorecards.order") is MISSING  # at once, and the first message was heard
 assert ahead.answer(LONG[0], *LONG[1]) == "long"  # told first, and answered after the others
+assert ahead.answer(SHORT[0], *SHORT[1]) == "short"
 """
 
 
