@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 from template import Bent
-from tui_probe import press, settle
+from tui_probe import come, press, settle
 
 from reviewer.tui.app import app
 from reviewer.tui.app import places as ahead
@@ -129,8 +129,11 @@ async def test_nothing_drawn_is_held_of_a_screen_that_was_left(shop: Bent) -> No
         await settle(pilot)
         await press(pilot, "enter", "q")
         before = held()
+        for _ in range(3):  # Textual removes what is drawn of a screen a moment after it was left
+            await pilot.pause(0.02)
+            before = min(before, held())
         await press(pilot, *["enter", "q"] * 4)
-        assert held() == before
+        await come(pilot, lambda: held() <= before)
 
 
 def test_the_limits_of_before_are_put_back() -> None:
