@@ -65,13 +65,13 @@ def begin(workspace: "Workspace", suite_id: str | None = None, nice: int = 0) ->
 
 
 def is_pending(folder: Path) -> bool:
-    """Return whether another process was begun for this suite and was not asked yet."""
+    """Return whether another process was started for this suite and was not asked yet."""
     return folder in _running
 
 
 def stats_at(folder: Path) -> StatsAt:
     """Return what the file system says of a suite's files: from the other process where one was
-    begun, else looked at now, by another process where the suite is large and this one has
+    started, else looked at now, by another process where the suite is large and this one has
     threads."""
     forked = _running.pop(folder, None)
     if forked is not None:

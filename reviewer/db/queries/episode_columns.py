@@ -62,7 +62,7 @@ _RANKS: dict[str, Rank] = {
     "attempts": _attempts,
     **{gate: _of_gate(gate) for gate in GATES},
 }
-"""What rises in an order; then the suite's order decides."""
+"""The values by which an order rises; equal ones keep the suite's order."""
 
 
 def columns_for(connection: sqlite3.Connection, asked: EpisodeQuery) -> CountColumns | None:

@@ -165,6 +165,25 @@ def test_an_act_in_a_member_that_is_not_known_is_missed(tmp_path: Path) -> None:
     assert unread(read(tmp_path, [*WORK[:3], agent(other)]))
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "text", "text": DETAILS, "tool_calls": [{"name": "rm", "arguments": {"a": 1}}]},
+        {"type": "image", "source": {"type": "tool_use", "name": "rm", "input": {"a": 1}}},
+    ],
+)
+def test_an_act_beside_a_text_or_in_a_picture_of_the_user_is_missed(
+    tmp_path: Path, block: dict[str, Any]
+) -> None:
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png"}}
+    plain, hidden = (
+        {"role": "user", "content": [{"type": "text", "text": DETAILS}, one]}
+        for one in (picture, block)
+    )
+    assert unread(read(tmp_path, [WORK[0], plain, WORK[3]])) == []
+    assert unread(read(tmp_path, [WORK[0], hidden, WORK[3]]))
+
+
 def test_it_keeps_to_what_every_reader_must(tmp_path: Path) -> None:
     again = agent(call("t6", "attempt_completion", result="Done, too."))
     check_reader(named("cline-task"), written(tmp_path, [*WORK, DONE, again]), mutants=40)

@@ -147,9 +147,9 @@ def _told(transcript: Transcript, message: dict[str, Any], waiting: deque[tuple[
     """Read what a message of the user's role says, block by block."""
     account, at = transcript.account, transcript.draft.at(message.get("ts"))
     account.read(message, ("role", "content", "ts"))
-    account.whole(message["content"])
     held: list[list[str]] = []
     for block in message["content"]:
+        account.read(block, ("type", "text"))
         own = text(block.get("text")) if block.get("type") == "text" else "[a picture]"
         opened = _RESULT.match(own)
         bare = held and len(held[-1]) == 1 and _RESULT.fullmatch(held[-1][0])
