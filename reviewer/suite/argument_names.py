@@ -7,12 +7,12 @@ open, or do not say, may have any argument.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from reviewer.suite.blanks import is_blank
 from reviewer.suite.errors import NEAR, Problem, json_path, likeness, shown
-from reviewer.suite.json_values import MISSING, Path, path_of
+from reviewer.suite.json_values import JSON_TYPES, MISSING, Path, path_of
 from reviewer.suite.model import Episode
 from reviewer.suite.strict_json import type_name
 from reviewer.suite.toolset import WORLDS, Toolset, simulated
@@ -73,23 +73,12 @@ def _mistyped(schema: Any, argument: Path, value: Any) -> str | None:
         properties = schema.get("properties") if isinstance(schema, dict) else None
         schema = properties.get(name) if isinstance(properties, dict) else None
     kind = schema.get("type") if isinstance(schema, dict) else None
-    fits = _IS.get(kind) if isinstance(kind, str) else None
+    fits = JSON_TYPES.get(kind) if isinstance(kind, str) else None
     masked = isinstance(value, str) and _MASKED in value
     if fits is None or value is MISSING or is_blank(value) or masked or fits(value):
         return None
     name = shown(".".join(map(str, argument)))
     return f"takes {_article(str(kind))} as `{name}`, not {type_name(value)}"
-
-
-_IS: dict[str, Callable[[Any], bool]] = {
-    "object": lambda value: isinstance(value, dict),
-    "array": lambda value: isinstance(value, list),
-    "string": lambda value: isinstance(value, str),
-    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    "integer": lambda value: type(value) is int or (isinstance(value, float) and value % 1 == 0),
-    "boolean": lambda value: isinstance(value, bool),
-    "null": lambda value: value is None,
-}
 
 
 def _article(kind: str) -> str:

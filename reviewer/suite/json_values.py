@@ -4,7 +4,7 @@ Equality is JSON's: 1 equals 1.0, true equals neither, objects ignore member ord
 a value or to nothing, and nothing here ever raises.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from reviewer.trace import late
@@ -133,3 +133,15 @@ def frozen(value: Any) -> Any:
     if isinstance(value, dict):
         return frozenset((name, frozen(held)) for name, held in value.items())
     return tuple(map(frozen, value)) if isinstance(value, list | tuple) else value
+
+
+JSON_TYPES: dict[str, Callable[[Any], bool]] = {
+    "object": lambda value: isinstance(value, dict),
+    "array": lambda value: isinstance(value, list),
+    "string": lambda value: isinstance(value, str),
+    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "integer": lambda value: type(value) is int or (isinstance(value, float) and value % 1 == 0),
+    "boolean": lambda value: isinstance(value, bool),
+    "null": lambda value: value is None,
+}
+"""Type in a JSON Schema → whether a value is of it."""

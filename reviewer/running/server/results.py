@@ -1,14 +1,13 @@
 """A server's answer to a call, checked against the protocol and the schema that the tool
 declares."""
 
-from collections.abc import Callable
 from typing import Any
 
 from reviewer.running.model import Answer
 from reviewer.running.server.listing import Listed
 from reviewer.running.server.rpc import Broken
 from reviewer.suite.errors import ContractError, json_path, shown
-from reviewer.suite.json_values import Path, same
+from reviewer.suite.json_values import JSON_TYPES, Path, same
 from reviewer.suite.strict_json import loads, type_name
 
 _TEXTS = {
@@ -18,16 +17,6 @@ _TEXTS = {
     "resource_link": ("uri", "name"),
 }
 """Kind of a content block → its members that must be texts. `resource` is handled separately."""
-
-_IS: dict[str, Callable[[Any], bool]] = {
-    "object": lambda value: isinstance(value, dict),
-    "array": lambda value: isinstance(value, list),
-    "string": lambda value: isinstance(value, str),
-    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    "integer": lambda value: type(value) is int or (isinstance(value, float) and value % 1 == 0),
-    "boolean": lambda value: isinstance(value, bool),
-    "null": lambda value: value is None,
-}
 
 
 def answer_of(result: dict[str, Any], tool: Listed) -> Answer:
@@ -87,8 +76,8 @@ def misfit(value: Any, schema: Any, root: dict[str, Any], place: Path) -> Path |
         return None
     kinds = schema.get("type")
     named = [kinds] if isinstance(kinds, str) else _few(kinds)
-    known = [kind for kind in named if isinstance(kind, str) and kind in _IS]
-    if known and len(known) == len(named) and not any(_IS[kind](value) for kind in known):
+    known = [kind for kind in named if isinstance(kind, str) and kind in JSON_TYPES]
+    if known and len(known) == len(named) and not any(JSON_TYPES[kind](value) for kind in known):
         return place
     if "const" in schema and not same(schema["const"], value):
         return place
