@@ -27,7 +27,9 @@ PYDANTIC_AI = """
         usage = RequestUsage(input_tokens=100, output_tokens=10)
         if len(made) < 2:
             name = ("look", "peek")[len(made)]
-            return ModelResponse(parts=[ToolCallPart(name, {"at": "table"})], usage=usage)
+            given = GARBLED if GARBLED and not made else {"at": "table"}
+            return ModelResponse(parts=[ToolCallPart(name, given)], usage=usage)
+        usage = RequestUsage(output_tokens=10) if SILENT else usage
         return ModelResponse(parts=[TextPart("done")], usage=usage)
     adapter.MODEL = FunctionModel(answer)
 """
@@ -43,12 +45,14 @@ OPENAI_AGENTS = """
             self.made += 1
             if self.made < 3 - (not PEEK):
                 out = ResponseFunctionToolCall(type="function_call", call_id=f"c{self.made}",
-                    name=("look", "peek")[self.made - 1], arguments='{"at": "table"}')
+                    name=("look", "peek")[self.made - 1],
+                    arguments=GARBLED if GARBLED and self.made == 1 else '{"at": "table"}')
             else:
                 text = ResponseOutputText(type="output_text", text="done", annotations=[])
                 out = ResponseOutputMessage(id="m", type="message", role="assistant",
                     status="completed", content=[text])
             usage = Usage(requests=1, input_tokens=100, output_tokens=10, total_tokens=110)
+            usage = Usage() if SILENT and self.made == 1 else usage
             return ModelResponse(output=[out], usage=usage, response_id=None)
         def stream_response(self, *args, **named):
             raise NotImplementedError
@@ -65,7 +69,12 @@ LANGGRAPH = """
     def called(n, name):
         calls = [{"name": name, "args": {"at": "table"}, "id": f"c{n}"}]
         return AIMessage("", tool_calls=calls, usage_metadata=usage)
-    said = [called(1, "look"), called(2, "peek"), AIMessage("done", usage_metadata=usage)]
+    done = AIMessage("done", usage_metadata=None if SILENT else usage)
+    said = [called(1, "look"), called(2, "peek"), done]
+    if GARBLED:
+        garbled = {"type": "invalid_tool_call", "name": "look", "args": GARBLED, "id": "g",
+            "error": None}
+        said = [AIMessage("", invalid_tool_calls=[garbled], usage_metadata=usage)]
     adapter.MODEL = Fake(messages=iter(said))
 """
 
@@ -79,11 +88,12 @@ SMOLAGENTS = """
             steps = [("look", {"at": "table"}), ("peek", {"at": "table"}),
                      ("final_answer", {"answer": "done"})]
             name, arguments = steps[min(self.made, 3) - 1]
+            arguments = GARBLED if GARBLED and self.made == 1 else arguments
             made = ChatMessageToolCall(id=f"c{self.made}", type="function",
                 function=ChatMessageToolCallFunction(name=name, arguments=arguments))
             usage = TokenUsage(input_tokens=100, output_tokens=10)
             return ChatMessage(role=MessageRole.ASSISTANT, content="", tool_calls=[made],
-                token_usage=usage)
+                token_usage=None if SILENT and self.made == 1 else usage)
     adapter.MODEL = Fake()
 """
 
@@ -103,6 +113,7 @@ GOOGLE_ADK = """
             usage = types.GenerateContentResponseUsageMetadata(
                 prompt_token_count=100, candidates_token_count=10)
             content = types.Content(role="model", parts=[part])
+            usage = None if SILENT and self.made == 1 else usage
             yield LlmResponse(content=content, usage_metadata=usage)
     adapter.MODEL = Fake(model="fake")
 """
@@ -137,15 +148,19 @@ def interpreter(name: str, package: str) -> dict[str, str]:
     return {}
 
 
-async def turns(folder: Path, name: str, peek: bool) -> tuple[list[Turn], str]:
-    """All turns of an attempt, and how it ended otherwise than by its final message."""
+async def turns(
+    folder: Path, name: str, peek: bool, garbled: str = "", silent: bool = False, more: str = ""
+) -> tuple[list[Turn], str]:
+    """All turns of an attempt, and how it ended otherwise than by its final message. The first call
+    has `garbled` as its arguments; `silent`: one answer tells no tokens."""
     package, model, _ = FRAMEWORKS[name]
     runner = {"kind": "python", "entry": "guest:run", **interpreter(name, package)}
     suite = workspace(folder)
     adapter = (ADAPTERS / f"with_{name}.py").read_text(encoding="utf-8")
     written(suite / "candidates" / f"with_{name}.py", adapter)
-    head = f"import with_{name} as adapter\nPEEK = {peek}\n"
-    text = head + textwrap.dedent(model) + "\nrun = adapter.run\n"
+    head = f"import with_{name} as adapter\nPEEK = {peek}\nGARBLED = {garbled!r}\n"
+    head += f"SILENT = {silent}\n"
+    text = head + textwrap.dedent(model) + textwrap.dedent(more) + "\nrun = adapter.run\n"
     written(suite / "candidates" / "guest.py", text)
     made: list[Turn] = []
     async with closing(PythonCandidate(task(suite, runner, prices=PRICES))) as candidate:
@@ -186,3 +201,71 @@ async def test_a_call_that_ends_the_framework_reaches_the_broker(name: str, tmp_
     made, ended = await turns(tmp_path, name, True)
     assert ended
     assert [call.tool for turn in made for call in turn.calls] == ["look", "peek"]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", [name for name in FRAMEWORKS if name != "google_adk"])
+async def test_a_call_whose_arguments_are_not_json_reaches_the_broker(
+    name: str, tmp_path: Path
+) -> None:
+    """As text, which the broker refuses. The models of Google's ADK parse arguments themselves."""
+    made, _ = await turns(tmp_path, name, FRAMEWORKS[name][2], garbled='{"at": "tab')
+    first = made[0].calls[0]
+    assert first.tool == "look"
+    assert first.problem
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", FRAMEWORKS)
+async def test_tokens_that_one_answer_does_not_tell_are_not_measured(
+    name: str, tmp_path: Path
+) -> None:
+    made, ended = await turns(tmp_path, name, FRAMEWORKS[name][2], silent=True)
+    assert ended == ""
+    assert made[-1].message == "done"
+    assert made[-1].total is None
+
+
+ARRANGED = {
+    "langgraph": """
+        def agent(model, tools, **named):
+            from langchain.agents import create_agent
+            below = create_agent(model, tools)
+            async def helper(task: str) -> str:
+                "Helps."
+                said = await below.ainvoke({"messages": [("user", task)]})
+                return str(said["messages"][-1].text)
+            return create_agent(model, [helper])
+        adapter.create_agent = agent
+        adapter.OWN = {"helper"}
+        task = [{"name": "helper", "args": {"task": "look"}, "id": "c0"}]
+        said[:0] = [AIMessage("", tool_calls=task, usage_metadata=usage)]
+        said.append(said[-1])
+        adapter.MODEL = Fake(messages=iter(said))
+    """,
+    "google_adk": """
+        class Lead(Fake):
+            async def generate_content_async(self, request, stream=False):
+                call = types.FunctionCall(name="transfer_to_agent", args={"agent_name": "worker"})
+                content = types.Content(role="model", parts=[types.Part(function_call=call)])
+                usage = types.GenerateContentResponseUsageMetadata(
+                    prompt_token_count=200, candidates_token_count=20)
+                yield LlmResponse(content=content, usage_metadata=usage)
+        def agent(**named):
+            from google.adk.agents import LlmAgent
+            below = LlmAgent(**{**named, "name": "worker"})
+            return LlmAgent(name="candidate", model=Lead(model="lead"), sub_agents=[below])
+        adapter.LlmAgent = agent
+    """,
+}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ARRANGED)
+async def test_what_sub_agents_call_and_use_is_heard(name: str, tmp_path: Path) -> None:
+    """Their calls of tools that were not offered, and their tokens; a handoff is no such call."""
+    made, ended = await turns(tmp_path, name, True, more=ARRANGED[name])
+    assert ended == ""
+    assert [call.tool for turn in made for call in turn.calls] == ["look", "peek"]
+    assert made[-1].total is not None
+    assert made[-1].total[:2] == (500, 50)

@@ -52,7 +52,7 @@ async def turns(folder: Path, name: str, peek: bool) -> tuple[list[Turn], str]:
     script = (SCRIPTS / f"with_{name}.py").read_text(encoding="utf-8")
     written(suite / "candidates" / f"with_{name}.py", script)
     head = "import asyncio, os, sys\nsys.path.insert(0, os.path.dirname(__file__))\n"
-    head += f"import with_{name} as adapter\nPEEK = {peek}\n"
+    head += f"import with_{name} as adapter\nPEEK, GARBLED, SILENT = {peek}, '', False\n"
     text = head + textwrap.dedent(model) + "\nasyncio.run(adapter.main())\n"
     written(suite / "candidates" / "guest.py", text)
     command = [interpreter(name, package), "./guest.py", "{mcp_config}"]

@@ -1,16 +1,18 @@
 """An agent of Google's ADK as a candidate: `"entry": "with_google_adk:run"`."""
 
 from google.adk.agents import LlmAgent
+from google.adk.plugins import BasePlugin
 from google.adk.runners import InMemoryRunner
 from google.adk.tools import BaseTool
 from google.genai import types
 
 MODEL = "gemini-2.5-flash"
 INSTRUCTIONS = "Help the customer, and use the tools."
+OWN = {"transfer_to_agent"}  # tools that are not the episode's, such as agents as tools
 
 
 async def run(user_request, tools, call):
-    offered, used, silent = {spec["name"] for spec in tools}, [0, 0], []
+    offered, used, silent = {spec["name"] for spec in tools} | OWN, [0, 0], []
 
     class Offered(BaseTool):
         def __init__(self, spec):
@@ -27,23 +29,28 @@ async def run(user_request, tools, call):
             content = (await call(self.name, args))["content"]
             return content if isinstance(content, dict) else {"result": content}
 
-    async def answered(callback_context, llm_response):
-        usage = llm_response.usage_metadata
-        if usage is not None:
-            used[0] += usage.prompt_token_count or 0
-            used[1] += (usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0)
-        else:
-            silent.append(llm_response)
-        for part in (llm_response.content and llm_response.content.parts) or ():
-            made = part.function_call
-            if made is not None and made.name not in offered:  # the framework refuses it by itself
-                await call(made.name, dict(made.args or {}))
+    class Heard(BasePlugin):
+        """Hears every answer of every agent, those of sub-agents as well."""
+
+        async def after_model_callback(self, *, callback_context, llm_response):
+            if llm_response.partial:
+                return
+            usage = llm_response.usage_metadata
+            if usage is not None:
+                used[0] += usage.prompt_token_count or 0
+                used[1] += (usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0)
+            else:
+                silent.append(llm_response)
+            for part in (llm_response.content and llm_response.content.parts) or ():
+                made = part.function_call
+                if made is not None and made.name not in offered:  # the framework refuses it
+                    await call(made.name, dict(made.args or {}))
 
     agent = LlmAgent(
         name="candidate", model=MODEL, instruction=INSTRUCTIONS,
-        tools=[Offered(spec) for spec in tools], after_model_callback=answered,
+        tools=[Offered(spec) for spec in tools],
     )  # fmt: skip
-    runner = InMemoryRunner(agent=agent, app_name="candidate")
+    runner = InMemoryRunner(agent=agent, app_name="candidate", plugins=[Heard(name="heard")])
     session = await runner.session_service.create_session(app_name="candidate", user_id="user")
     asked = types.Content(role="user", parts=[types.Part(text=user_request)])
     last = ""

@@ -4,11 +4,10 @@ from smolagents import LiteLLMModel, Tool, ToolCallingAgent
 
 MODEL = None  # a model of smolagents; LiteLLMModel, where it stays None
 NAME = "gpt-5-mini"
+OWN = {"final_answer"}  # tools that are not the episode's, and managed agents
 
 
 def run(user_request, tools, call):
-    offered = {spec["name"] for spec in tools} | {"final_answer"}
-
     def tool(spec):
         members = spec["parameters"].get("properties", {})
         needed = spec["parameters"].get("required", ())
@@ -25,21 +24,21 @@ def run(user_request, tools, call):
                 for key, one in members.items()
             }
 
-            def forward(self, **arguments):
-                return call(spec["name"], arguments)["content"]
-
         return Offered()
 
+    class Candidate(ToolCallingAgent):
+        """Makes every call itself: the framework would refuse those of tools that were not offered,
+        and those whose arguments do not fit `inputs`."""
+
+        def execute_tool_call(self, tool_name, arguments):
+            if tool_name in OWN:
+                return super().execute_tool_call(tool_name, arguments)
+            return call.many([(tool_name, arguments)])[0]["content"]
+
     model = MODEL or LiteLLMModel(NAME)
-    agent = ToolCallingAgent([tool(spec) for spec in tools], model, max_tool_threads=1)
-    answer = None
-    for step in agent.run(user_request, stream=True):
-        message = getattr(step, "model_output_message", None)
-        for made in (message.tool_calls or ()) if message is not None else ():
-            if made.function.name not in offered:  # the framework refuses it by itself
-                arguments = made.function.arguments
-                call(made.function.name, arguments if isinstance(arguments, dict) else {})
-        answer = getattr(step, "output", answer)
-    total = agent.monitor.get_total_token_counts()
-    call.total(input_tokens=total.input_tokens, output_tokens=total.output_tokens)
-    return str(answer)
+    agent = Candidate([tool(spec) for spec in tools], model, max_tool_threads=1)
+    result = agent.run(user_request, return_full_result=True)
+    used = result.token_usage
+    if used is not None:  # else a step told none, and the cost is not measured
+        call.total(input_tokens=used.input_tokens, output_tokens=used.output_tokens)
+    return str(result.output)
