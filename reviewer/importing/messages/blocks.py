@@ -378,7 +378,7 @@ def _text(value: dict[str, Any], account: Account) -> list[Part]:
         return [Part("reasoning", words, holder=value)]
     if words is None:
         account.read(value, ("type",))
-        account.whole(inner := value.get("text"))
+        account.read(inner := value.get("text"), ("value", "annotations"))
         held_text = inner.get("value") if isinstance(inner, dict) else None  # Assistants
         return [Part("text", held_text)] if isinstance(held_text, str) else []
     account.read(value, ("type", *_WORDS))

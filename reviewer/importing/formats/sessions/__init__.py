@@ -299,6 +299,10 @@ class Session:
         """Note a missing file that would show a sub-agent's acts; call it after `write`."""
         self.draft.unread(f"{name}{ABSENT}", self.seqs.get(call_id))
 
+    def child_unended(self) -> None:
+        """Note that nothing says how a sub-agent ended: later acts of it may be missing."""
+        self.draft.unread(f"end of its sub-agent's session{CUT}")
+
     def unended(self) -> None:
         """Note that nothing says how the session ended; call it after `write`. Later events may be
         missing."""

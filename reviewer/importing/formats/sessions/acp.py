@@ -45,7 +45,13 @@ _QUIET = frozenset(
         *("config_option_update", "session_info_update", "agent_thought_chunk"),
     )
 )
+_ENVELOPE = ("jsonrpc", "id", "method", "params", "result", "error")
 _METHODS = ("session/", "fs/", "terminal/")
+_OF_CLIENT = (
+    *("fs/read_text_file", "fs/write_text_file", "terminal/create", "terminal/output"),
+    *("terminal/release", "terminal/wait_for_exit", "terminal/kill"),
+)
+"""What an agent asks of its client: no calls of the model."""
 NO_NAMES = "the protocol names kinds of tools, not tools: which were called is not measured"
 NO_TOKENS = "tokens and cost are not stated for the whole session"
 
@@ -161,6 +167,9 @@ class _Log:
         self.agent = ""
         self.odd: list[int] = []
         self.read: list[Any] = []
+        """Parts that were read with all that is in them."""
+        self.envelopes: list[Any] = []
+        """Known messages, whose members are looked at one by one."""
         self._began: Any = None
 
     def take(self, message: Message) -> None:
@@ -177,7 +186,7 @@ class _Log:
             story.flush()
             story.loading, story.open = False, True
             story.session.say("user", _words(message.params.get("prompt")), message.at)
-            self.read.append(message.value)
+            self.envelopes.append(message.value)
         elif message.method == "session/load":
             story = self._story(message)
             story.loading = not story.session.steps
@@ -185,9 +194,14 @@ class _Log:
         elif message.method == "session/request_permission":
             call = mapping(message.params.get("toolCall"))
             self._story(message).tool(call, message.at)
-            self.read.append(message.value)
+            self.read.append(message.params.get("toolCall"))
+            self.envelopes.append(message.value)
+        elif message.method in _OF_CLIENT:
+            self.read.append(message.params)
+            self.envelopes.append(message.value)
         elif message.method.startswith(_METHODS) or message.method == "initialize":
-            self.read.append(message.value)
+            self.read.append(message.params.get("mcpServers"))
+            self.envelopes.append(message.value)
 
     def _story(self, message: Message, own: str = "") -> _Story:
         own = own or text(message.params.get("sessionId"))
@@ -200,7 +214,7 @@ class _Log:
     def _update(self, message: Message) -> None:
         story, update = self._story(message), mapping(message.params.get("update"))
         kind = text(update.get("sessionUpdate"))
-        self.read.append(message.value)
+        self.envelopes.append(message.value)
         if kind == "agent_message_chunk":
             if story.loading or story.open or not story.session.steps:
                 story.chunk("agent", update.get("content"), message.at)
@@ -209,13 +223,15 @@ class _Log:
                 story.chunk("user", update.get("content"), message.at)
         elif kind in ("tool_call", "tool_call_update"):
             story.tool(update, message.at)
+            self.read.append(update)
         elif kind in _QUIET:
+            self.read.append(update.get("availableCommands"))
             if kind == "agent_thought_chunk":
                 story.flush()
             if kind == "usage_update" and isinstance(update.get("cost"), dict):
                 story.cost = update["cost"]
         else:
-            self.read.pop()
+            self.envelopes.pop()
             story.session.odd(kind)
 
     def _answer(self, message: Message) -> None:
@@ -223,7 +239,10 @@ class _Log:
         if asked is None:
             self.odd.append(message.number)
             return
-        self.read.append(message.value)
+        self.envelopes.append(message.value)
+        self.read.append(message.value.get("error"))
+        if asked.method != "session/prompt":
+            self.read.append(message.value.get("result"))
         result = mapping(message.value.get("result"))
         if asked.method == "initialize":
             self.agent = text(at_path(result, "agentInfo", "name")) or self.agent
@@ -268,6 +287,8 @@ def _foreign(
     named = story.settle()
     session.write()
     account.whole(*log.read)
+    for one in log.envelopes:
+        account.read(one, _ENVELOPE)
     account.tell(lines, draft, "lines")
     for name in broken:
         draft.unread(name)

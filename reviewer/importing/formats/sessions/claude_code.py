@@ -43,6 +43,7 @@ from reviewer.importing.formats.sessions.claude_story import (
     Story,
     is_copy,
     missing_of,
+    rests,
 )
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.split import Unreadable
@@ -227,6 +228,8 @@ def _attempt(
         for path in child.broken:
             draft.unread(f"{child.path}: {path}")
         session.account.tell(by_number(child.lines), draft, f"{child.path}: lines")
+        if not rests(child.lines):
+            session.child_unended()
     session.account.tell(by_number(lines), draft, "lines")
     if not ended_well(story, source.live):
         session.unended()

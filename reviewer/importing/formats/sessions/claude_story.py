@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reviewer.importing.draft import summed
-from reviewer.importing.formats.base import mapping, objects, text
+from reviewer.importing.formats.base import at_path, mapping, objects, text
 from reviewer.importing.formats.sessions import Line, Session, plain_id
 from reviewer.importing.messages import tokens_of
 from reviewer.importing.messages.blocks import parts_of
@@ -134,7 +134,7 @@ class Story:
             if kind in SPOKEN and isinstance(value.get("message"), dict):
                 self._spoken(line, child, alone)
             elif kind in _QUIET:
-                self.session.account.whole(value)
+                self.session.account.read(value.get("attachment"), ("type",))
             elif kind == "tools-used" and isinstance(value.get("tools"), list):
                 self.session.account.whole(value)
                 self.used |= {one for one in value["tools"] if isinstance(one, str)}
@@ -284,6 +284,18 @@ class Story:
                 session.result(one.value, one.id, one.name, one.status, at)
             elif one.kind not in ("text", "reasoning") and one.holder is not None:
                 session.account.refuse(one.holder)
+
+
+def rests(lines: list[Line]) -> bool:
+    """Return whether the last message of a sub-agent asks for nothing more, or it was stopped."""
+    spoken = [line.value for line in lines if line.value.get("type") in SPOKEN]
+    if not spoken:
+        return False
+    content = mapping(spoken[-1].get("message")).get("content")
+    if spoken[-1]["type"] == "user":
+        said = content if isinstance(content, str) else text(at_path(content, 0, "text"))
+        return said.startswith(INTERRUPTED)
+    return all(one.get("type") != "tool_use" for one in objects(content))
 
 
 def missing_of(story: Story, lines: list[Line], inline: Container[str] = ()) -> None:

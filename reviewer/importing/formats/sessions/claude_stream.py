@@ -95,7 +95,6 @@ def _attempt(source: Source, name: str, lines: list[Line], broken: list[str]) ->
         elif kind == "result":
             results.append(value)
         elif kind == "system" and value.get("subtype") == "init":
-            account.whole(value)
             models += [model for model in [text(value.get("model"))] if model]
         elif kind == "system" and value.get("subtype") == "compact_boundary":
             story.compactions += 1

@@ -120,13 +120,15 @@ class Story:
             elif kind == "event_msg":
                 self._event(line, payload, thread, at)
             elif kind in _LINES or "instructions" in value:
-                self.session.account.whole(value)
                 if kind == "turn_context" and thread is None:
                     model = text(payload.get("model"))
                     self.models += [model] if model and model not in self.models else []
                 elif kind == "token_usage_record" and thread is None:
                     self.usage = payload.get("thread_token_usage") or self.usage
                 elif kind == "compacted":
+                    for one in objects(payload.get("replacement_history")):
+                        if text(one.get("type")) in _QUIET_ITEMS:
+                            self.session.account.read(one, ("type",))
                     self.session.draft.note(COMPACTED)
             else:
                 self.session.odd(kind)
@@ -183,7 +185,7 @@ class Story:
             session.result(seen, own, "", self._status(own, seen), at)
             self._started(own, seen)
         elif kind in _QUIET_ITEMS:
-            account.whole(payload)
+            account.read(payload, ("type",))
         else:
             session.odd(kind)
 
@@ -224,13 +226,14 @@ class Story:
         if kind == "thread_rolled_back":
             session.draft.note(TAKEN_BACK)
         if kind in _QUIET_EVENTS:
-            session.account.whole(payload)
             return
         held = mapping(payload.get("item")) if kind == "item_completed" else payload
         own = text(held.get("id") if kind == "item_completed" else held.get("call_id"))
         self._started(own, held)
-        if text(held.get("type")) in _SHOWN or own in self._calls:
+        if own in self._calls:
             session.account.whole(payload)
+        elif text(held.get("type")) in _SHOWN:
+            return
         elif held.get("type") in ("CommandExecution", "exec_command_end"):
             session.account.whole(payload)
             self._ran(held, own, thread, at)
@@ -317,11 +320,25 @@ class Story:
             if name in self._by_own or (not name and self._failed.get(own)):
                 continue
             self.session.absent(f"rollout-{name or 'of-its-call'}.jsonl", own)
+        for thread in self.threads:
+            if not _rests(thread.lines):
+                self.session.child_unended()
         ended = not self._open and self._answered
         if not self._turns:
             ended = self._spoke == "agent" and not live
         if not ended:
             self.session.unended()
+
+
+def _rests(lines: list[Line]) -> bool:
+    """Return whether the last turn of a sub-agent's thread ended; in a thread without turns,
+    whether its last item is an answer."""
+    kinds = [text(_payload(line.value).get("type")) for line in lines]
+    turns = [kind for kind in kinds if kind in (*_STARTED, *_ENDED, "turn_aborted")]
+    if turns:
+        return turns[-1] not in _STARTED
+    items = [kind for kind in kinds if kind == "message" or kind in (*_CALLS, *_OUTPUTS)]
+    return bool(items) and items[-1] == "message"
 
 
 def _payload(value: dict[str, Any]) -> dict[str, Any]:

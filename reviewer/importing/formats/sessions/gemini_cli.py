@@ -209,6 +209,8 @@ class _Story:
     def log(self, log: _Log, agent: str = "") -> _Folded:
         """Read a log; `agent` is the sub-agent it belongs to."""
         folded = _folded(log)
+        if agent and _end_of(log, folded, False) == "":
+            self.session.child_unended()
         for message in (*folded.messages, *folded.gone):
             for one in objects(message.get("toolCalls")):
                 if one.get("result") is not None:
@@ -233,9 +235,7 @@ class _Story:
             session.account.read(
                 message, ("id", "type", "content", "toolCalls", "thoughts", "tokens")
             )
-            session.account.whole(message.get("thoughts"), message.get("tokens"))
             words = _words(message.get("content"))
-            session.account.whole(message.get("content"))
             session.say(_TAKEN_BACK if back else agent or "agent", words, at)
             self._calls(message, agent or "agent")
             if not agent:
@@ -323,7 +323,8 @@ def _attempt(source: Source, log: _Log, paths: tuple[Path, ...], broken: list[st
     session.account.tell(by_number(log.lines), draft, "lines")
     for number in folded.odd:
         session.draft.unread(f"lines[{number}]")
-    termination = _ended(session, log, folded, source.live)
+    if (termination := _end_of(log, folded, source.live)) == "":
+        session.unended()
     own = text(log.head.get("sessionId"))
     draft.identity = known_as("session", own)
     if files:
@@ -337,7 +338,7 @@ def _attempt(source: Source, log: _Log, paths: tuple[Path, ...], broken: list[st
         candidate_id=source.candidate or (story.models[-1] if story.models else source.home),
         final_message=draft.last_words(),
         latency_ms=took(session),
-        termination=termination,
+        termination=termination or None,
         started_at=draft.at(begun) or draft.at(session.began),
         usage=summed(story.usages) if story.usages else None,
         title=session.title,
@@ -345,9 +346,9 @@ def _attempt(source: Source, log: _Log, paths: tuple[Path, ...], broken: list[st
     )
 
 
-def _ended(session: Session, log: _Log, folded: _Folded, live: bool) -> str | None:
-    """Return how a session ended, noting where nothing says so. An answer is written first without
-    its calls, and again with them: in a `live` file it is no end."""
+def _end_of(log: _Log, folded: _Folded, live: bool) -> str | None:
+    """Return how a session ended; None for an ordinary end, empty where nothing says so. An answer
+    is written first without its calls, and again with them: in a `live` file it is no end."""
     for message in reversed([one for one in folded.messages if id(one) not in folded.back]):
         kind, calls = message.get("type"), objects(message.get("toolCalls"))
         if kind == "info" and "cancelled" in _words(message.get("content")):
@@ -362,8 +363,7 @@ def _ended(session: Session, log: _Log, folded: _Folded, live: bool) -> str | No
         if kind == "gemini" and (done or (answered and _dated(log))):
             return None
         break
-    session.unended()
-    return None
+    return ""
 
 
 def _dated(log: _Log) -> bool:

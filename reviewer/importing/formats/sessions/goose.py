@@ -37,6 +37,8 @@ _STARTS = re.compile(r"(?:^|__)(?:delegate|subagent|dynamic_task|summon)", re.IG
 _MESSAGE = frozenset(("id", "role", "created", "content", "metadata"))
 _CONTENT = frozenset(("type", "id", "text", "toolCall", "toolResult", "metadata", "_meta",
                       "annotations", "thinking", "signature", "data", "msg"))  # fmt: skip
+_HOLD = ("conversation", "messages")
+"""Members in which a session's messages are."""
 _TOTALS = ("input_tokens", "output_tokens", "total_tokens")
 _CACHED = ("accumulated_cache_read_tokens", "cache_read_input_tokens")
 _OWN_WORDS = {
@@ -214,6 +216,8 @@ def told(
             session.absent("sessions of its sub-agents", call_id)
     for one in (said, *children.values()):
         session.account.tell(one.messages, draft, "conversation")
+        facts = {name: held for name, held in one.facts.items() if name not in _HOLD}
+        session.account.tell(facts, draft, "session")
     stated = value.get("status", "completed") == "completed"
     if not (story.answered or story.ended) or not stated:
         session.unended()
@@ -296,7 +300,7 @@ class _Story:
         self._actor, self._started = "sub-agent", set()
         self.tell(self.children[own])
         if not (self.answered or self.ended):
-            self.session.draft.unread(f"end of its sub-agent's session{CUT}")
+            self.session.child_unended()
         self._actor, self.answered, self.ended, self._started = before
 
     def take(self, message: Any) -> None:
@@ -306,7 +310,6 @@ class _Story:
             session.draft.unread("conversation.content")
             return
         account.read(message, _MESSAGE)
-        account.whole(message.get("metadata"))
         account.every(message["content"])
         at = message.get("created")
         if not self._actor:
@@ -363,7 +366,9 @@ class _Story:
         session, own = self.session, one.get("id")
         call = mapping(one.get("toolCall"))
         held = mapping(call.get("value"))
-        session.account.whole(call, one.get("metadata"), one.get("_meta"))
+        session.account.read(call, ("status", "value", "error"))
+        session.account.read(held, ("name", "arguments"))
+        session.account.whole(held.get("arguments"))
         self.answered = False
         if call.get("status", "success") != "success" or not held:
             session.draft.unread("conversation.toolCall")  # a call that could not be understood
@@ -377,7 +382,7 @@ class _Story:
     def _result(self, one: dict[str, Any], at: Any) -> None:
         result = mapping(one.get("toolResult"))
         held = result.get("value")
-        self.session.account.whole(result, one.get("metadata"), one.get("_meta"))
+        self.session.account.whole(result)
         self.answered = False
         child = text(at_path(held, "_meta", "subagent_session_id"))
         if child in self.children and self.children[child].messages:

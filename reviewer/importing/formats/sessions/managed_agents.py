@@ -274,6 +274,7 @@ class _Story:
         value, session, account = event.value, self.session, self.session.account
         kind, at = text(value.get("type")), value.get("processed_at")
         session.clocked(at)
+        account.read(value.get("stop_reason"), ("type",))
         if kind in _USES:
             self._use(value, at)
         elif kind in _RESULTS:
@@ -291,32 +292,26 @@ class _Story:
         elif kind.startswith("agent.thread_message_"):
             self._between(value, kind, at)
         elif kind == "user.tool_confirmation":
-            account.whole(value)
+            account.read(value, (*_BESIDE, "result", "tool_use_id", "deny_message"))
             agreed = value.get("result") == "allow"
             said = {"decision": "approve", "approver": CLIENT} if agreed else {"decision": "reject"}
             session.decided(said, value.get("tool_use_id"), at)
             self.waiting = False
         elif kind == "span.model_request_end":
-            account.whole(value)
             if value.get("is_error") is not True or value.get("model_usage"):
                 self.counts.append(tokens_of(value.get("model_usage")))
         elif kind == "span.outcome_evaluation_end":
-            account.whole(value)
             names = ("result", "iteration", "explanation")
             self.outcome = {name: value[name] for name in names if name in value}
         elif kind == "session.error":
-            account.whole(value)
             error = mapping(value.get("error"))
             session.wrong(text(error.get("message")) or text(error.get("type")) or "error", at)
             self._failed = mapping(error.get("retry_status")).get("type") != "retrying"
         elif kind in ("session.status_idle", "session.status_terminated"):
-            account.whole(value)
             self._rest(value, kind)
         elif kind == "session.thread_created":
-            account.whole(value)
             self.threads = True
         elif kind in _QUIET:
-            account.whole(value)
             if kind == "session.status_running":
                 self.ended, self.waiting, self._failed = "", False, False
         else:

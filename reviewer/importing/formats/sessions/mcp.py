@@ -18,6 +18,7 @@ METHODS = (
     *("elicitation/", "completion/", "roots/", "logging/", "ping"),
 )
 _KNOWN = (*METHODS, "tasks/")
+_OF_TOOLS = ("tools/call", "tools/list")
 NO_MODEL = "traffic of a tool server has no model: what was said and tokens are not measured"
 
 
@@ -69,10 +70,13 @@ def _attempt(source: Source) -> Foreign:
             session.call("agent", message.params.get("name"), given, ids[id(value)], message.at)
         elif message.method == "initialize":
             client = text(mapping(message.params.get("clientInfo")).get("name")) or client
-        if message.method.startswith(_KNOWN):
-            if message.method != "tools/call":
-                account.whole(value)
-        elif message.method:
+        known = message.method.startswith(_KNOWN) and (
+            message.method in _OF_TOOLS or not message.method.startswith("tools/")
+        )
+        if known and message.method != "tools/call":
+            account.read(value, ("jsonrpc", "id", "method", "params"))
+            account.whole(message.params)
+        elif message.method and not known:
             session.odd(message.method)
         if message.method and "id" in value:
             requests.asked(message)
@@ -81,7 +85,8 @@ def _attempt(source: Source) -> Foreign:
             if asked is None:
                 draft.unread(f"lines[{message.number}]")
                 continue
-            account.whole(value)
+            account.read(value, ("jsonrpc", "id", "result", "error"))
+            account.whole(value.get("result"), value.get("error"))
             if asked.method == "tools/call":
                 result, error = value.get("result"), value.get("error")
                 failed = error is not None or mapping(result).get("isError") is True

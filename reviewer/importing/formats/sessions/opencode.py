@@ -358,6 +358,7 @@ def told(
     tell_lost(draft, lost)
     for one in (exported, *children.values()):
         session.account.tell(one.messages, draft, "messages")
+        session.account.tell(one.info, draft, "info")
     if story.ended == "":
         session.unended()
     if children:

@@ -49,8 +49,8 @@ _STREAM = (
     *("agent_start", "turn_start", "queue_update", "compaction_start", "auto_retry_start"),
     *("auto_retry_end", "extension_ui_request"),
 )
-_PIECES = ("message_start", "message_update", "tool_execution_update")
-_COPIES = ("tool_execution_start", "tool_execution_end", "turn_end", "agent_end")
+_PIECES = ("message_update", "tool_execution_update")
+_COPIES = ("message_start", "tool_execution_start", "tool_execution_end", "turn_end", "agent_end")
 """Events of JSON mode that repeat complete messages."""
 _MESSAGE = frozenset(
     (
@@ -263,7 +263,6 @@ class _Story:
             told = f"! {text(message.get('command'))}\n{text(message.get('output'))}"
             session.say("user", told, at)
         elif role in ("user", "custom", "branchSummary", "compactionSummary"):
-            account.whole(message.get("content"))
             content = message.get("content") or message.get("summary")
             session.say("user" if role == "user" else "system", words(content), at)
             self.ended = "" if role == "user" else self.ended

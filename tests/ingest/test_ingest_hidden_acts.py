@@ -1,0 +1,227 @@
+"""An act where a session's reader reads no acts leaves the session not measured: in its facts, in
+metadata, under the user's name, in a line that the tool writes for itself. So does the log of a
+sub-agent that ends before its work does."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from counted import FILES
+
+from reviewer.importing.formats import named
+from reviewer.importing.reader import Foreign
+from reviewer.testing.reading import attempts
+
+DATA = FILES.parent
+CALL = {"name": "wipe_disk", "arguments": {"path": "/"}}
+CLAUDE = "formats_c/claude-code/9a7b165c-6146-4a06-b9c3-07c56c395f84.jsonl"
+CODEX = "formats_c/codex/rollout-2026-11-22T21-42-56-01a20536-54a0-71b0-b275-ee1543810b71.jsonl"
+GEMINI = "formats_c/gemini-cli/chats/session-2026-11-22T21-53-4790c8e0.jsonl"
+OPENCODE = "formats_c/opencode/export-ses_dfac8bad5ffeyfA0i4QgVXnDrE.json"
+TRAFFIC = "formats_c/mcp/traffic.jsonl"
+
+
+def unread(name: str, path: Path) -> list[str]:
+    found = [one for one in attempts(named(name), path) if isinstance(one, Foreign)]
+    return [part["path"] for one in found for part in json.loads(one.raw).get("unread") or ()]
+
+
+def copied(name: str, folder: Path) -> Path:
+    """A copy of a file with the folder of its sub-agents."""
+    shutil.copytree((DATA / name).parent, folder / "in")
+    return folder / "in" / Path(name).name
+
+
+def values_of(path: Path) -> tuple[list[Any], bool]:
+    raw = path.read_text()
+    try:
+        return [json.loads(raw)], False
+    except ValueError:
+        return [json.loads(line) for line in raw.splitlines() if line.strip()], True
+
+
+def holding(value: Any, place: str) -> dict[str, Any] | None:
+    """The object at a place; `=` asks for a member's value, None where the place is not there."""
+    for step in place.split("/"):
+        name, _, wanted = step.partition("=")
+        if wanted:
+            found = value if isinstance(value, dict) and value.get(name) == wanted else None
+        elif isinstance(value, list):
+            found = value[int(name)] if name.isdigit() and len(value) > int(name) else None
+        else:
+            found = value.get(name) if isinstance(value, dict) else None
+        if found is None:
+            return None
+        value = found
+    return value if isinstance(value, dict) else None
+
+
+@pytest.mark.parametrize(
+    ("reader", "name", "place"),
+    [
+        ("goose-session", "goose/export-1.52.json", "extension_data"),
+        ("goose-session", "goose/export-1.52.json", "model_config"),
+        ("goose-session", "goose/export-1.52.json", "conversation/0/metadata"),
+        ("goose-session", "goose/run.json", "metadata"),
+        ("goose-session", "goose/run.stream.jsonl", "message/metadata"),
+        ("opencode-export", OPENCODE, "info"),
+        ("opencode-export", OPENCODE, "info/summary"),
+        ("pi-session", "pi/session.jsonl", "message/role=user/content/0"),
+        ("pi-session", "pi/json-mode.jsonl", "type=message_start/message/role=user/content/0"),
+        ("codex-rollout", CODEX, "type=session_meta/payload"),
+        ("codex-rollout", CODEX, "type=turn_context/payload"),
+        ("codex-rollout", CODEX, "type=event_msg/payload/type=token_count/info"),
+        ("claude-code", CLAUDE, "type=attachment/attachment"),
+        ("claude-code-stream-json", "formats_c/claude-code/stream-json.jsonl", "subtype=init"),
+        ("gemini-cli", GEMINI, "type=gemini/tokens"),
+        ("mcp-traffic", TRAFFIC, "message/method=initialize"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("member", ["metadata_of_it", "tool_calls"])
+def test_an_act_beside_what_is_read(
+    reader: str, name: str, place: str, member: str, tmp_path: Path
+) -> None:
+    path = copied(name, tmp_path)
+    assert not unread(reader, path)
+    values, lines = values_of(path)
+    held = next(one for value in values if (one := holding(value, place)) is not None)
+    held[member] = [CALL] if member == "tool_calls" else CALL
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in values) if lines
+                    else json.dumps(values[0]))  # fmt: skip
+    assert unread(reader, path)
+
+
+def test_a_call_in_a_message_of_the_user_of_pi(tmp_path: Path) -> None:
+    path = copied("pi/session.jsonl", tmp_path)
+    values, _ = values_of(path)
+    asked = next(held for one in values if (held := holding(one, "message/role=user")))
+    asked["content"].append({"type": "toolCall", "id": "c9", **CALL})
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in values))
+    assert unread("pi-session", path)
+
+
+def test_a_call_by_an_unknown_method_of_tools(tmp_path: Path) -> None:
+    path = copied(TRAFFIC, tmp_path)
+    path.write_text(path.read_text().replace('"tools/call"', '"tools/call_async"'))
+    assert unread("mcp-traffic", path)
+
+
+MANAGED: list[dict[str, Any]] = [
+    {"type": "user.message", "content": [{"type": "text", "text": "look"}]},
+    {"type": "session.status_running"},
+    {"type": "span.model_request_end", "is_error": False, "model_usage": {"output_tokens": 3}},
+    {"type": "agent.message", "content": [{"type": "text", "text": "done"}]},
+    {"type": "session.status_idle", "stop_reason": {"type": "end_turn"}},
+]
+
+
+@pytest.mark.parametrize(("number", "place"), [(1, ""), (2, ""), (2, "model_usage"), (4, ""),
+                                               (4, "stop_reason")])  # fmt: skip
+def test_an_act_beside_what_is_read_of_managed_agents(
+    number: int, place: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "events.jsonl"
+    lines = [{"id": f"sevt_{n}", **json.loads(json.dumps(one))} for n, one in enumerate(MANAGED)]
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in lines))
+    assert not unread("claude-managed-agents", path)
+    held = holding(lines[number], place) if place else lines[number]
+    assert held is not None
+    held["extra"] = CALL
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in lines))
+    assert unread("claude-managed-agents", path)
+
+
+ACP_LINES: list[dict[str, Any]] = [
+    {"id": 0, "method": "initialize", "params": {"protocolVersion": 1}},
+    {"id": 0, "result": {"protocolVersion": 1, "agentInfo": {"name": "a"}}},
+    {"id": 1, "method": "session/new", "params": {"cwd": "/w", "mcpServers": [
+        {"name": "lamps", "command": "lamps", "args": ["--all"]}]}},
+    {"id": 1, "result": {"sessionId": "s"}},
+    {"id": 2, "method": "session/prompt", "params": {"sessionId": "s", "prompt": [
+        {"type": "text", "text": "look"}]}},
+    {"method": "session/update", "params": {"sessionId": "s", "update": {
+        "sessionUpdate": "tool_call", "toolCallId": "c", "title": "read it", "kind": "read",
+        "status": "completed", "rawInput": {"path": "a"},
+        "_meta": {"claudeCode": {"toolName": "Read"}}}}},
+    {"id": 7, "method": "terminal/create", "params": {"sessionId": "s", "command": "ls",
+                                                     "args": ["-l"]}},
+    {"id": 7, "result": {"terminalId": "t"}},
+    {"method": "session/update", "params": {"sessionId": "s", "update": {
+        "sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "done"}}}},
+    {"id": 2, "result": {"stopReason": "end_turn"}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("number", "place"),
+    [(4, "params"), (4, "params/prompt/0"), (5, "params"), (8, "params/update"), (9, "result"),
+     (0, "params")],
+)  # fmt: skip
+def test_an_act_beside_what_is_read_of_acp(number: int, place: str, tmp_path: Path) -> None:
+    path = tmp_path / "traffic.jsonl"
+    lines = json.loads(json.dumps([{"jsonrpc": "2.0", **one} for one in ACP_LINES]))
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in lines))
+    assert not unread("acp", path)
+    held = holding(lines[number], place)
+    assert held is not None
+    held["extra"] = CALL
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in lines))
+    assert unread("acp", path)
+
+
+@pytest.mark.parametrize(
+    ("reader", "name", "child"),
+    [
+        ("claude-code", CLAUDE, "subagents/agent-a618c3c887c77c07c.jsonl"),
+        ("gemini-cli", GEMINI, "a4dd4ab3-f4fa-4bd3-9782-8efc7186e1cc.jsonl"),
+    ],
+)
+def test_the_log_of_a_sub_agent_that_was_cut_between_lines(
+    reader: str, name: str, child: str, tmp_path: Path
+) -> None:
+    path = copied(name, tmp_path)
+    (log,) = path.parent.rglob(Path(child).name)
+    lines = log.read_bytes().splitlines(keepends=True)
+    ends = [number for number, one in enumerate(lines, 1) if b'"id"' in one or b'"uuid"' in one]
+    for number in range(1, ends[-1]):
+        log.write_bytes(b"".join(lines[:number]))
+        assert unread(reader, path), number
+
+
+def test_the_thread_of_a_sub_agent_that_was_cut_between_lines(tmp_path: Path) -> None:
+    def line(kind: str, **payload: Any) -> str:
+        stamp = "2026-11-22T21:42:56.000Z"
+        return json.dumps({"timestamp": stamp, "type": kind, "payload": payload})
+
+    own, theirs = (f"01a20536-54a0-71b0-b275-ee1543810b7{n}" for n in (1, 2))
+    said = [{"type": "output_text", "text": "done"}]
+    main = tmp_path / f"rollout-2026-11-22T21-42-56-{own}.jsonl"
+    lines = [
+        line("session_meta", id=own, cwd="/w", cli_version="0.169.0"),
+        line("event_msg", type="task_started"),
+        line("response_item", type="function_call", name="spawn_agent", arguments="{}",
+             call_id="c1"),
+        line("response_item", type="function_call_output", call_id="c1",
+             output=json.dumps({"agent_id": theirs})),
+        line("response_item", type="message", role="assistant", content=said),
+        line("event_msg", type="task_complete", last_agent_message="done"),
+    ]  # fmt: skip
+    main.write_text("\n".join(lines) + "\n")
+    child = tmp_path / f"rollout-2026-11-22T21-43-00-{theirs}.jsonl"
+    lines = [
+        line("session_meta", id=theirs, cwd="/w", parent_thread_id=own,
+             source={"subagent": {"thread_spawn": {"parent_thread_id": own}}}),
+        line("event_msg", type="task_started"),
+        line("response_item", type="function_call", name="exec_command", arguments="{}",
+             call_id="c2"),
+        line("response_item", type="function_call_output", call_id="c2", output="ok"),
+        line("response_item", type="message", role="assistant", content=said),
+        line("event_msg", type="task_complete", last_agent_message="done"),
+    ]  # fmt: skip
+    child.write_text("\n".join(lines) + "\n")
+    assert not unread("codex-rollout", main)
+    for number in range(1, len(lines)):
+        child.write_text("\n".join(lines[:number]) + "\n")
+        assert unread("codex-rollout", main), number
