@@ -130,7 +130,6 @@ _WAYS_OUT = {
     **dict.fromkeys((_PX_TRACES, _PX_OTLP, _PX_COLUMNS), _OF_PHOENIX),
     _PX_NOTES: "they are people's labels: reviewer labels import --from phoenix",
     _PROMPTFOO: "write them as JSON: `promptfoo export eval ID -o results.json`",
-    "promptfoo's database": "export each run with `promptfoo export eval ID -o results.json`",
 }
 """What else can be done with a file of some tools."""
 _SUITES = {
@@ -249,7 +248,6 @@ _DATABASES: tuple[tuple[dict[str, set[str]], str], ...] = (
      "a LangGraph checkpoint database"),
     ({"trace_info": {"request_id"}, "experiments": {"experiment_id"}}, "MLflow's database"),
     ({"spans": {"trace_rowid", "span_id"}, "traces": {"trace_id"}}, "Phoenix's database"),
-    ({"evals": {"id"}, "eval_results": {"eval_id", "test_idx"}}, "promptfoo's database"),
     ({"session_message": {"session_id", "type", "data"}}, "OpenCode's database of version 2"),
     ({"latest_kickoff_task_outputs": {"task_id", "output"}}, "CrewAI's database"),
     ({"flow_states": {"flow_uuid", "state_json"}}, "CrewAI's database"),

@@ -179,6 +179,7 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
     ),
     "openai-agents-db": (Sample("databases", "openai-agents.db"),),
     "deepeval-db": (Sample("databases", "deepeval.db"),),
+    "promptfoo-db": (Sample("databases", "promptfoo.db"),),
     "crewai-db": (Sample("databases", "crewai.db"),),
     "bfcl": (
         Sample(f"{BFCL}/non_live", "BFCL_v4_parallel_result.json"),

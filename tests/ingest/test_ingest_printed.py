@@ -176,6 +176,7 @@ def test_every_format_has_a_sample() -> None:
         "google-adk-db",
         "openai-agents-db",
         "opencode-db",
+        "promptfoo-db",
     }
     assert {one.name for one in foreign_readers()} - names <= others
 

@@ -113,10 +113,6 @@ DATABASES = [
         ("preprocessed_traces (benchmark_name, agent_name, date, run_id, raw_logging_results)",),
         ("HAL's database", "the JSON of each run"),
     ),
-    (
-        ("evals (id)", "eval_results (eval_id, test_idx)"),
-        ("promptfoo's database", "promptfoo export eval"),
-    ),
     (("latest_kickoff_task_outputs (task_id, output)",), ("CrewAI's database",)),
     (("flow_states (flow_uuid, state_json)",), ("CrewAI's database",)),
 ]

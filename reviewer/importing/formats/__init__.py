@@ -23,6 +23,7 @@ OURS = (
     "databases.openai_agents:OpenAIAgentsDatabaseReader",
     "databases.deepeval:DeepEvalDatabaseReader",
     "databases.crewai:CrewAIDatabaseReader",
+    "databases.promptfoo:PromptfooDatabaseReader",
     "inspect_ai.reader:InspectReader",
     "harbor.reader:HarborReader",
     "terminal_bench:TerminalBenchReader",

@@ -35,6 +35,7 @@ from reviewer.importing.source import Source, request_digest
 from reviewer.importing.walking import EACH
 from reviewer.trace.record import SourceVerdict
 
+NAME = "promptfoo"
 CACHED = (
     "answers out of promptfoo's cache: their cost, time and tokens are not of this run, and copies "
     "of one are one attempt"
@@ -56,7 +57,7 @@ _ENDS = {"stop": "stop", "length": "max_output_tokens", "content_filter": "conte
 
 
 class PromptfooReader(Format):
-    name = "promptfoo"
+    name = NAME
     facts = FormatFacts(
         by="`results` with `prompts` and `results`; `promptIdx` and `testIdx`",
         steps="what was asked and answered, each turn of an attack; a provider that is a program "
@@ -86,7 +87,7 @@ class PromptfooReader(Format):
             if isinstance(value, Broken):
                 yield value
             else:
-                yield source.attempt(partial(_result, source, number, value, run), name)
+                yield source.attempt(partial(result, source, number, value, run), name)
 
 
 _WAYS = (("results", "prompts", EACH), ("results", "results", EACH), ("results", EACH))
@@ -104,10 +105,15 @@ def _of_eval(source: Source) -> Iterator[Foreign | Broken]:
             yield source.attempt(partial(_parsed, source, number, part.raw, run), name)
         elif part.problem:
             yield Broken((part.problem,), "results")
-    for candidate, lost, counted in run.lacking():
-        yield Broken((f"incomplete:{lost} of {counted} results that promptfoo counted",), candidate)
+    yield from lacking(run)
     if not number:
         source.notes.add(NO_RESULTS)
+
+
+def lacking(run: Run) -> Iterator[Broken]:
+    """Yield a refusal for each candidate of which the run counted more results."""
+    for candidate, lost, counted in run.lacking():
+        yield Broken((f"incomplete:{lost} of {counted} results that promptfoo counted",), candidate)
 
 
 def _run(source: Source) -> Run:
@@ -148,13 +154,14 @@ def _is_result(value: Any) -> bool:
 
 
 def _parsed(source: Source, number: int, raw: bytes, run: Run) -> Foreign:
-    return _result(source, number, source.value(raw), run)
+    return result(source, number, source.value(raw), run)
 
 
-def _result(source: Source, number: int, value: Any, run: Run) -> Foreign:
+def result(source: Source, number: int, value: Any, run: Run, name: str = NAME) -> Foreign:
+    """Return the attempt of a result; `name` is the format's. Raises Rejected."""
     if not _is_result(value):
         raise Rejected("type:result")
-    draft = Draft("promptfoo")
+    draft = Draft(name)
     transcript = Transcript(draft)
     account = transcript.account
     response = mapping(value.get("response"))
@@ -198,7 +205,7 @@ def _result(source: Source, number: int, value: Any, run: Run) -> Foreign:
     draft.identity = f"id:{named_by}" if named_by else ""
     named = description_of(value)
     return draft.foreign(
-        episode_id=_episode(source, value, named, run) or f"{source.place}-{number}",
+        episode_id=_episode(source, value, named, run) or f"{run.name or source.place}-{number}",
         candidate_id=source.candidate or run.candidate(value) or source.home,
         final_message=draft.last_words(),
         cost_usd=None if cached else _cost(value, response),
@@ -224,7 +231,7 @@ def _episode(source: Source, value: dict[str, Any], named: str, run: Run) -> str
         own = run.variant(value, named)
         return f"{named}#{own}" if own else named
     test = run.place(value)
-    return "" if test is None else f"{source.place}-{test + 1}"
+    return "" if test is None else f"{run.name or source.place}-{test + 1}"
 
 
 def _cost(value: dict[str, Any], response: dict[str, Any]) -> float | None:

@@ -33,8 +33,10 @@ _DECLARED = frozenset(
 class Run:
     """The facts of a run, taken from all its results before any of them is read."""
 
-    def __init__(self) -> None:
-        self.stamp = ""
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+        """Its own name, of a file that holds several runs."""
+        self.stamp: Any = None
         self.whole = True
         """False if not every result could be read: how many there are is then not known."""
         self._tests: dict[str, int] = {}

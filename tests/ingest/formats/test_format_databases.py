@@ -19,7 +19,7 @@ from reviewer.importing.formats import named
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.pipeline.units import claim, find_units
-from reviewer.importing.reader import Broken, DocumentReader, by_document
+from reviewer.importing.reader import Broken, DocumentReader, Foreign, by_document
 from reviewer.importing.source import Source
 from reviewer.testing import check_reader
 
@@ -32,6 +32,7 @@ READERS = {
     "deepeval.db": "deepeval-db",
     "goose.db": "goose-db",
     "goose-1.52.db": "goose-db",
+    "promptfoo.db": "promptfoo-db",
 }
 
 
@@ -83,6 +84,8 @@ CALLS: dict[str, str] = {
         " json_each(content_json) p WHERE json_extract(p.value, '$.type') = 'toolRequest'"
     ),
     "goose-1.52.db": GOOSE,
+    "promptfoo.db": "SELECT json_extract(c.value, '$.function.name') FROM eval_results,"
+    " json_each(response, '$.output') c WHERE json_type(response, '$.output') = 'array'",
 }
 ATTEMPTS = {
     "opencode.db": 2,
@@ -92,6 +95,7 @@ ATTEMPTS = {
     "deepeval.db": 5,
     "goose.db": 1,
     "goose-1.52.db": 1,
+    "promptfoo.db": 12,
 }
 
 
@@ -138,6 +142,67 @@ def test_sessions_of_adk_and_of_the_agents_sdk() -> None:
 
 
 # What is not understood ---------------------------------------------------------------------------
+
+
+def results_of_promptfoo(path: Path) -> list[Foreign | Broken]:
+    source = Source(path)
+    return list(reader_of("promptfoo.db").traces(source))
+
+
+def test_results_of_promptfoo_have_the_verdicts_of_their_rows() -> None:
+    found = read(reader_of("promptfoo.db"), FILES / "promptfoo.db")
+    told = queried(FILES / "promptfoo.db", "SELECT success FROM eval_results ORDER BY rowid")
+    assert [one.verdict.passed for one in found if one.verdict] == [one == 1 for one in told]
+    said = [json.loads(one.raw) for one in found]
+    assert Counter(one["episode_id"] for one in said) == dict.fromkeys(
+        ("ship", "price", "find", "down"), 3
+    )
+    assert {one["candidate_id"] for one in said} == {"openai:chat:gpt-4o-mini"}
+    broke = [one for one in said if one.get("termination") == "error"]
+    assert {one["episode_id"] for one in broke} == {"down"}
+    assert [one.get("cost_usd") for one in broke] == [None] * 3
+
+
+def test_evaluations_of_promptfoo_are_not_mixed(tmp_path: Path) -> None:
+    path = changed(
+        copied("promptfoo.db", tmp_path),
+        "UPDATE eval_results SET test_case = json_remove(test_case, '$.description')",
+    )
+    names = {json.loads(one.raw)["episode_id"] for one in read(reader_of("promptfoo.db"), path)}
+    assert len(names) == 8
+
+
+def test_what_promptfoo_traced_or_lost_is_not_passed(tmp_path: Path) -> None:
+    path = changed(
+        copied("promptfoo.db", tmp_path),
+        "CREATE TABLE traces (evaluation_id)",
+        "INSERT INTO traces SELECT eval_id FROM eval_results LIMIT 1",
+        "UPDATE eval_results SET grading_result = 'cut' WHERE rowid = 9",
+    )
+    found = results_of_promptfoo(path)
+    broken = [one.codes for one in found if isinstance(one, Broken)]
+    assert broken == [("type:result",)]
+    told = [json.loads(one.raw) for one in found if isinstance(one, Foreign)]
+    assert ["unread" in one for one in told] == [True] * 8 + [False] * 3
+
+
+def test_results_that_promptfoo_counted_and_did_not_store_are_refused(tmp_path: Path) -> None:
+    path = changed(
+        copied("promptfoo.db", tmp_path), "DELETE FROM eval_results WHERE rowid IN (7, 8)"
+    )
+    broken = [one.codes for one in results_of_promptfoo(path) if isinstance(one, Broken)]
+    assert broken == [("incomplete:2 of 8 results that promptfoo counted",)]
+
+
+def test_an_evaluation_of_an_old_promptfoo_holds_its_results(tmp_path: Path) -> None:
+    runs = json.loads((DATA / "promptfoo" / "repeated.json").read_text())["results"]
+    path = copied("promptfoo.db", tmp_path)
+    with closing(sqlite3.connect(path)) as base:
+        base.execute("DELETE FROM eval_results")
+        base.execute("UPDATE evals SET prompts = NULL, results = ?", (json.dumps(runs),))
+        base.commit()
+    found = results_of_promptfoo(path)
+    assert len(found) == 2 * len(runs["results"])
 
 
 def test_a_row_that_is_no_json_leaves_its_session_not_measured(tmp_path: Path) -> None:
