@@ -14,6 +14,7 @@ from typing import Any
 
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.model import RedactionRules
+from reviewer.trace.encodings import encoded
 from reviewer.trace.redaction import Redactor
 from reviewer.trace.rules import Rules
 from reviewer.trace.safetext import cap, visible_line
@@ -60,6 +61,7 @@ class Mask:
         self._redactor = _redactor(rules)
         self._mask = self._redactor.judged_masked if judged_later else self._redactor.mask
         self._secrets = tuple(secrets)
+        self._encoded = [form for one in secrets if (form := encoded(one)) is not None]
         self._replaced = 0
         self.hits = 0
 
@@ -139,6 +141,9 @@ class Mask:
             if secret in text:
                 self._replaced += text.count(secret)
                 text = text.replace(secret, SECRET)
+        for form in self._encoded:
+            text, found = form.subn(SECRET, text)
+            self._replaced += found
         return text
 
 

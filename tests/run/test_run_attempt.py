@@ -1,6 +1,8 @@
 """One attempt: how it ends, what it cost, and a record that an import takes without a remark."""
 
 import asyncio
+import base64
+import codecs
 import json
 import time
 from pathlib import Path
@@ -481,6 +483,25 @@ def test_the_runs_own_secrets_are_replaced_wherever_they_turn_up(
     assert look["arguments"] == {"[secret]": "[secret] and 1234"}  # too short to be told apart
     assert look["observation"] == {"echo": ["[secret]", "eu-west-9"]}
     assert events(record, "error")[0]["message"] == "401: [secret] is not valid"
+
+
+@pytest.mark.parametrize("before", ["", "k", "ke", '{"key": "'])
+@pytest.mark.parametrize("form", ["base64", "hex", "backwards", "rot13", "percent"])
+def test_the_runs_own_secrets_are_replaced_in_other_forms(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, form: str, before: str
+) -> None:
+    key = "plain+words/key?9"
+    monkeypatch.setenv("THE_KEY", key)
+    text = f"{before}{key}, and more"
+    told = {
+        "base64": base64.urlsafe_b64encode(text.encode()).decode(),
+        "hex": text.encode().hex().upper(),
+        "backwards": text[::-1],
+        "rot13": codecs.encode(text, "rot13"),
+        "percent": "".join(f"%{byte:02X}" for byte in text.encode()),
+    }[form]
+    record = stage.play(episode(), said(told), candidate=candidate(api_key_env="THE_KEY"))
+    assert "[secret]" in record["final_message"]
 
 
 # sizes and oddities -------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """An episode's user: what it says when, how the talk ends, and what is counted against it."""
 
 import asyncio
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -432,6 +433,37 @@ def watch_of(*talk: str | Reply, kind: str = "model", calls: list[int] | None = 
             watch.say(reply, number, calls.pop(0) if calls else number)
     watch.act()
     return watch
+
+
+CARD = ["user:revealed:card"]
+ENCODED = {
+    "base64": (base64.b64encode(b"4929").decode(), CARD),
+    "base64, in a longer text": (base64.b64encode(b'{"id": "mia_12"}').decode(), True),
+    "base64, for addresses": (base64.urlsafe_b64encode(b"??>mia_12>??").decode(), True),
+    "base64, in an address": (
+        "https://shop.example/?state=" + base64.b64encode(b"u=mia_12").decode(), True
+    ),
+    "hexadecimal": (b"4929".hex(), CARD),
+    "hexadecimal, within a longer text": (b"I am mia_12!".hex().upper(), True),
+    "percent-encoded": ("%6d%69%61%5f%31%32", True),
+    "rot13": ("It is zvn_12, you know.", True),
+    "backwards": ("Read it from its end: 21_aim", True),
+    "spelled": ("m i a _ 1 2.", True),
+    "spelled with hyphens": ("It ends in 4-9-2-9", CARD),
+    "another value in base64": (base64.b64encode(b'{"id": "mia_13"}').decode(), False),
+    "letters in a row": ("Seat A, B, C or D? a-b-c-d", []),
+}  # fmt: skip
+"""Name → what a user says without being asked, and the faults; or only whether it tells its id."""
+
+
+@pytest.mark.parametrize("name", ENCODED)
+def test_a_fact_in_another_form_is_told(name: str) -> None:
+    said, codes = ENCODED[name]
+    found = watched("Hi", said)
+    if isinstance(codes, bool):
+        assert ("user:revealed:user_id" in found) is codes
+    else:
+        assert [code for code in found if "revealed" in code] == codes
 
 
 @pytest.mark.parametrize(

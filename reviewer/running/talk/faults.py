@@ -16,6 +16,7 @@ from reviewer.running.talk.phrases import asks_one_of, asks_to_confirm, folded, 
 from reviewer.suite.user import Fact, User
 from reviewer.suite.user_check import SHORTEST
 from reviewer.suite.wording import unhidden
+from reviewer.trace.encodings import encoded, unspelled
 from reviewer.trace.safetext import cap, visible_line
 
 LONGEST = 4_000
@@ -275,11 +276,15 @@ def _plain(text: str) -> str:
 
 def _holds_value(message: str, value: object) -> bool:
     """Return whether a value occurs in a message as a word of its own, numbers with or without
-    separators."""
+    separators, spelled out or not, or encoded."""
     wanted = _plain(str(value)).strip()
     if len(wanted) < SHORTEST:
         return False
-    return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", _plain(message)) is not None
+    word = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)")
+    if word.search(_plain(message)) or word.search(_plain(unspelled(_seen(message)))):
+        return True
+    form = encoded(str(value))
+    return form is not None and form.search(message) is not None
 
 
 def _like(value: str) -> str:
