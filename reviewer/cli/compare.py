@@ -113,13 +113,17 @@ def _candidates(found: Comparison) -> None:
 
 def _episode(each: EpisodeChange) -> str:
     grave = ", new critical" if each.new_critical else ""
-    failing = [" ".join(side.gates_failing) or "none" for side in (each.baseline, each.candidate)]
+    failing = [_failing(side) for side in (each.baseline, each.candidate)]
     why = f" ({each.why})" if each.why else ""
     return (
         f"episode {each.episode_id}: {each.change}{grave}{why};"
         f" passed {_passed(each.baseline)} then {_passed(each.candidate)};"
         f" failing gates {failing[0]} then {failing[1]}"
     )
+
+
+def _failing(side: Outcome) -> str:
+    return " ".join(side.gates_failing) or ("none" if side.gates_known else "not measured")
 
 
 def _passed(side: Outcome) -> str:

@@ -78,6 +78,16 @@ def test_unknown_is_not_measured(door: Door) -> None:
     assert "passed not measured then not measured" in said.out
 
 
+def test_attempts_without_a_verdict_are_not_said_to_fail_no_gate(door: Door) -> None:
+    for name in ("cand-a", "cand-b"):
+        talk = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": f"I am {name}"}]
+        (door.root / name).mkdir()
+        (door.root / name / "talk.json").write_text(json.dumps(talk))
+        door.ok("import", door.root / name / "talk.json", "--candidate", name)
+    said = door.ok("compare", "--candidate", "cand-b", "--baseline", "cand-a")
+    assert "failing gates not measured then not measured" in said.out
+
+
 def test_one_candidate_alone_says_what_to_do(door: Door) -> None:
     door.take("v7.jsonl", shipped(V7))
     said = door.run("compare", "--suite", SUITE, "--candidate", V7)

@@ -39,6 +39,12 @@ class Outcome(View, frozen=True):
     critical: int
     gates_failing: tuple[str, ...]
 
+    @property
+    def gates_known(self) -> bool:
+        """Whether the failing gates are known: attempts without a verdict may fail others, so that
+        "none" cannot be said of them."""
+        return self.attempts > 0 and (bool(self.gates_failing) or self.measured == self.attempts)
+
 
 class EpisodeChange(View, frozen=True):
     """One episode on both sides. `why` says why it is not compared."""

@@ -90,7 +90,7 @@ class EpisodeSheet(Sheet):
         costs = [words.cost(side.mean_cost_usd if side else None) for side in sides]
         times = [words.seconds(side.latency_p50_ms if side else None) for side in sides]
         failing = [
-            str(len(side.gates_failing)) if side.attempts else words.UNKNOWN
+            str(len(side.gates_failing)) if side.gates_known else words.UNKNOWN
             for side in (change.baseline, change.candidate)
         ]
         marks: list[Span] = []
