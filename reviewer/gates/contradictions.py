@@ -20,7 +20,7 @@ from reviewer.gates.compiled import Contract
 from reviewer.gates.model import Finding
 from reviewer.gates.values import clip, parse, text_of, usd
 from reviewer.suite.gates import ACT_GATES
-from reviewer.suite.json_values import MISSING, same
+from reviewer.suite.json_values import MISSING, at, path_of, same
 from reviewer.trace import late
 from reviewer.trace.events import MOST, marked
 from reviewer.trace.record import ABSENT, Event, by_agent, kind_of
@@ -172,6 +172,8 @@ def _state(contract: Contract, acts: Acts, found: list[Finding]) -> bool:
             return False
     place = _differs(state, final)
     if place is None:
+        place = _other_word(contract, state, final)
+    if place is None:
         return False
     text = f"the final state is not that of event {seq}, the last that shows one"
     text += f": they differ at {clip(place)}" if place else ""
@@ -191,6 +193,16 @@ def _differs(left: Any, right: Any, path: str = "", depth: int = 0) -> str | Non
     if not depth and isinstance(left, (dict, list)) != isinstance(right, (dict, list)):
         return None
     return None if same(left, right) else path
+
+
+def _other_word(contract: Contract, state: Any, final: Any) -> str | None:
+    """Return the path that the episode's simulator gives as the final state, when the shown state
+    has another value there than the final state, which is a word for it."""
+    path = (contract.episode.simulator or {}).get("final_state")
+    if path is None or isinstance(final, (dict, list)):
+        return None
+    shown = at(state, path_of(path))
+    return None if shown is MISSING or same(shown, final) else str(path)
 
 
 def _cost(contract: Contract, acts: Acts, found: list[Finding]) -> bool:

@@ -207,6 +207,8 @@ class Recorder:
         if not by_user:
             self.acted = True
             self._note_unredacted(arguments, "")
+            self._note_unredacted(tool, "tool")
+            self._note_unredacted(call_id, "call_id")
         event: dict[str, Any] = {"tool": tool, "arguments": arguments, "status": status}
         event["observation"] = observation
         if approval is not None:

@@ -141,6 +141,18 @@ def test_states_that_may_both_be_true() -> None:
     assert codes(episode(), trace(word, final_state="closed")) == ["contradiction:final_state"]
 
 
+def test_a_word_for_the_end_state_is_compared_where_the_episode_says_what_it_is_of() -> None:
+    wanted = episode(simulator={"final_state": "case.status"}, expected={"final_state": "closed"})
+    shown = {"kind": "state_snapshot", "state": {"case": {"status": "paid"}}}
+    lied = trace(shown, final_state="closed")
+    assert codes(wanted, lied) == ["contradiction:final_state"]
+    assert results_of(judge(wanted, lied))["state"] == "not_measured"
+    shown["state"] = {"case": {"status": "closed"}}
+    assert codes(wanted, trace(shown, final_state="closed")) == []
+    shown["state"] = {"cart": []}
+    assert codes(wanted, trace(shown, final_state="closed")) == []
+
+
 def test_costs_of_events_beyond_the_record() -> None:
     dear = [call("lookup", cost_usd=0.02), call("open_case", cost_usd=0.02), call("verify_state")]
     assert told(*dear, cost_usd=0.04) == []

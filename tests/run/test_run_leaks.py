@@ -8,7 +8,7 @@ import pytest
 from run_builders import Stage, call, episode, said, tool
 
 from reviewer.gates import Verdict, compile_contract, score
-from reviewer.running.model import Turn
+from reviewer.running.model import Call, Turn
 from reviewer.suite.model import Episode
 from reviewer.trace.validate import decode
 
@@ -39,6 +39,8 @@ def found(verdict: Verdict) -> list[tuple[str, int | None]]:
         ([Turn((call("look"),)), said(f"mailed {EMAIL}")], [("unredacted:message", 3)]),
         ([Turn((call("look", email="x"),), f"to {EMAIL}"), said("ok")],
          [("unredacted:email", 2), ("unredacted:message", 1)]),
+        ([Turn((Call("a", EMAIL, {}),)), said("ok")], [("unredacted:tool", 1)]),
+        ([Turn((Call(EMAIL, "look", {}),)), said("ok")], [("unredacted:call_id", 1)]),
         ([Turn((call("look"),)), said("ok")], []),
     ],
 )  # fmt: skip
