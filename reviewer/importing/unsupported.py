@@ -229,6 +229,18 @@ def _sk(row: _Row) -> bool:
     )
 
 
+def _of_cursor(row: _Row) -> bool:
+    """Return whether this is a line of a transcript of Cursor's agent: its role is beside the
+    message."""
+    held = row["message"]
+    return (
+        isinstance(held, dict)
+        and "content" in held
+        and not {"type", "uuid"} & row.keys()
+        and ("role" not in held)
+    )
+
+
 def _has_messages(row: _Row) -> bool:
     """Return whether a member of any name is an object with messages: updates of a graph's
     nodes."""
@@ -253,6 +265,12 @@ _DATABASES: tuple[tuple[dict[str, set[str]], str], ...] = (
     ({"flow_states": {"flow_uuid", "state_json"}}, "CrewAI's database"),
     ({"chat_completions": {"invocation_id", "request", "response"}}, _AG2_LOG),
     ({"cursorDiskKV": {"key", "value"}}, "Cursor's database"),
+    ({"blobs": {"id", "data"}, "meta": {"key", "value"}}, "Cursor's database"),
+    ({"sessions": {"parent_session_id", "prompt_tokens"}, "messages": {"session_id", "parts"}},
+     "Crush's database"),
+    ({"ai_queries": {"exchange_id", "conversation_id"}}, "Warp's database"),
+    ({"threads": {"id", "summary", "data_type", "data"}}, "Zed's database"),
+    ({"turns": {"session_id"}, "session_refs": {"session_id"}}, "GitHub Copilot CLI's database"),
     ({"preprocessed_traces": {"run_id", "raw_logging_results"}}, "HAL's database"),
 )  # fmt: skip
 """Tools by the tables of their databases, with some columns of each."""
@@ -273,11 +291,16 @@ _STARTS: tuple[tuple[bytes, str], ...] = (
     (b"\xfd7zXZ\0", _XZ),
     (b"7z\xbc\xaf\x27\x1c", _SEVEN),
     (b"# aider chat started at", "an Aider chat history"),
+    (b"\n# aider chat started at", "an Aider chat history"),
     (b"\n    __( O)>", _GOOSE),
     (b'f:{"messageId"', "a stream of the Vercel AI SDK"),
     (b"evalId: eval-", _PROMPTFOO),
     (b"<promptfoo>", _PROMPTFOO),
 )  # fmt: skip
+_COPILOT = "a GitHub Copilot CLI session"
+_DROID = "a Factory Droid session"
+_KIMI = "a Kimi CLI session"
+_CURSOR = "a Cursor transcript, which lacks what tools returned"
 _OBSERVATIONS = "Langfuse's observations without their traces"
 _TRACES = "Langfuse's traces without their observations"
 _NOTES = "notes of a Claude Code session in which nothing was said"
@@ -322,6 +345,19 @@ _TOOLS: tuple[_Tool, ...] = (
     _Tool("an OpenAI Evals log", ("spec",), _inside("spec", "completion_fns", "eval_name")),
     _Tool("a ChatGPT export", ("mapping", "current_node")),
     _Tool("a Claude.ai export", ("uuid", "chat_messages")),
+    _Tool("a Qwen Code session", ("uuid", "parentUuid", "sessionId"), lambda row: "systemPayload"
+          in row or (isinstance(row.get("message"), dict) and "parts" in row["message"])),
+    _Tool(_COPILOT, ("type", "data", "id", "parentId"),
+          _starts("type", "session.", "user.message", "assistant.", "tool.", "hook.", "system.")),
+    _Tool(_DROID, ("type", "id", "title"), _among("type", "session_start")),
+    _Tool(_DROID, ("type", "toolName", "parameters"), _among("type", "tool_call")),
+    _Tool(_DROID, ("type", "finalText"), _among("type", "completion")),
+    _Tool(_KIMI, ("type", "protocol_version"), _among("type", "metadata")),
+    _Tool(_KIMI, ("role",), _among("role", "_checkpoint", "_usage", "_system_prompt")),
+    _Tool(_CURSOR, ("role", "message"), _of_cursor),
+    _Tool("an Amp thread", ("id", "created", "messages"), _starts("id", "T-")),
+    _Tool("a Zed conversation", ("zed", "version", "messages")),
+    _Tool("an Antigravity session", ("step_index", "source", "type", "status")),
     _Tool("a Copilot Chat export", ("requesterUsername", "responderUsername", "requests")),
     _Tool("browser-use's history", ("history",), _inside("history", "model_output", "result")),
     _Tool("a METR Vivaria run", ("taskId", "agentBranches")),

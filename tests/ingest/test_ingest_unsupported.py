@@ -13,6 +13,11 @@ import pytest
 from doors import Door
 from wire_cases import NAMED
 
+
+def _lines(*values: Any) -> str:
+    return "".join(f"{json.dumps(one)}\n" for one in values)
+
+
 KNOWN: list[tuple[str, Any, str]] = [
     ("set.json", json.dumps({"eval_set_id": "l", "eval_cases": []}), "suite from-evalset"),
     ("bfcl.json", json.dumps({"id": "a_0", "question": [], "function": []}), "suite from-bfcl"),
@@ -24,6 +29,41 @@ KNOWN: list[tuple[str, Any, str]] = [
      "suite from-openai-evals"),
     ("gpt.json", json.dumps([{"title": "t", "mapping": {}, "current_node": "n"}]), "ChatGPT"),
     ("aider.md", "# aider chat started at 2025-01-01 10:00:00\n\n#### hi\n", "Aider"),
+    ("aider2.md", "\n# aider chat started at 2026-11-28 16:44:28\n\n#### hi\n", "Aider"),
+    ("qwen.jsonl", _lines(
+        {"uuid": "u1", "parentUuid": None, "sessionId": "s", "type": "user",
+         "message": {"role": "user", "parts": [{"text": "secret words"}]}},
+        {"uuid": "u2", "parentUuid": "u1", "sessionId": "s", "type": "system",
+         "subtype": "ui_telemetry", "systemPayload": {}}), "Qwen Code"),
+    ("events.jsonl", _lines(
+        {"type": "session.start", "data": {"sessionId": "s"}, "id": "1", "parentId": None},
+        {"type": "assistant.message", "data": {"content": ""}, "id": "2", "parentId": "1"}),
+     "GitHub Copilot CLI"),
+    ("droid.jsonl", _lines(
+        {"type": "session_start", "id": "d", "title": "t", "cwd": "/w"},
+        {"type": "message", "id": "m", "parentId": "d",
+         "message": {"role": "user", "content": [{"type": "text", "text": "secret words"}]}}),
+     "Factory Droid"),
+    ("droid-run.jsonl", _lines(
+        {"type": "message", "session_id": "d", "role": "user", "text": "secret words"},
+        {"type": "tool_call", "session_id": "d", "toolName": "Execute", "parameters": {}},
+        {"type": "completion", "session_id": "d", "finalText": "done"}), "Factory Droid"),
+    ("wire.jsonl", _lines({"type": "metadata", "protocol_version": "1.4"},
+                          {"type": "turn.prompt", "input": []}), "Kimi CLI"),
+    ("context.jsonl", _lines({"role": "_checkpoint", "id": 0},
+                             {"role": "user", "content": "secret words"}), "Kimi CLI"),
+    ("cursor.jsonl", _lines(
+        {"role": "user", "message": {"content": [{"type": "text", "text": "secret words"}]}},
+        {"role": "assistant", "message": {"content": [
+            {"type": "tool_use", "name": "Shell", "input": {"command": "ls"}}]}}), "Cursor"),
+    ("T-1.json", json.dumps({"v": 1, "id": "T-1", "created": 1, "messages": [
+        {"role": "user", "content": [{"type": "text", "text": "secret words"}]},
+        {"role": "assistant", "content": [
+            {"type": "tool_use", "id": "t", "name": "Read", "input": {}}]}]}), "Amp"),
+    ("a.zed.json", json.dumps({"id": "z", "zed": "context", "version": "0.4.0", "messages": []}),
+     "Zed"),
+    ("steps.jsonl", _lines({"step_index": 0, "source": "MODEL", "type": "PLANNER_RESPONSE",
+                            "status": "DONE", "tool_calls": []}), "Antigravity"),
     ("helm.json", json.dumps({"adapter_spec": {}, "request_states": []}), "HELM"),
 ]  # fmt: skip
 
@@ -189,3 +229,27 @@ def test_a_folder_of_folders_is_empty_and_one_that_is_known_is_not(door: Door) -
     door.ok("import", door.root / "runs")
     door.ok("import", door.root / "runs")  # known, which is no fault
     door.ok("import", door.root / "runs", door.root / "runs" / "deep")
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        (("sessions(id, parent_session_id, title, prompt_tokens, cost)",
+          "messages(id, session_id, role, parts, model)"), "Crush"),
+        (("ai_queries(id, exchange_id, conversation_id, input)",), "Warp"),
+        (("threads(id, parent_id, summary, updated_at, data_type, data)",), "Zed"),
+        (("blobs(id, data)", "meta(key, value)"), "Cursor"),
+        (("sessions(id, cwd)", "turns(id, session_id)", "session_refs(id, session_id)"),
+         "GitHub Copilot CLI"),
+    ],
+)  # fmt: skip
+def test_databases_of_coding_agents_are_named(
+    door: Door, tables: tuple[str, ...], said: str
+) -> None:
+    with closing(sqlite3.connect(door.root / "store.db")) as base:
+        for table in tables:
+            base.execute(f"CREATE TABLE {table}")
+    told = door.run("import", door.root / "store.db")
+    assert told.code == 20
+    [line] = told.err.strip().splitlines()
+    assert f"{said}'s database" in line

@@ -62,7 +62,10 @@ class OpenAIResponsesReader(Format):
             return True
         value = head.value if isinstance(head.value, list) else [head.value]
         kinds = ((text(one.get("type")), one) for one in objects(value[:20]))
-        return any(kind in ITEMS or (kind == "message" and "role" in one) for kind, one in kinds)
+        return any(
+            kind in ITEMS or (kind == "message" and {"role", "content"} <= one.keys())
+            for kind, one in kinds
+        )
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         held: list[dict[str, Any]] = []

@@ -67,6 +67,11 @@ def is_line(value: dict[str, Any]) -> bool:
     return "uuid" in value or "sessionId" in value or "isSidechain" in value
 
 
+def _of_qwen(value: dict[str, Any]) -> bool:
+    """Return whether this is a line of Qwen Code, whose lines form such a tree too."""
+    return "systemPayload" in value or "parts" in mapping(value.get("message"))
+
+
 def _exported(value: Any) -> list[dict[str, Any]]:
     """Return the lines of a session on the web, as its service exports them."""
     lines = objects(mapping(value).get("loglines"))
@@ -96,7 +101,9 @@ class ClaudeCodeReader(SessionFormat):
     )
 
     def sniff(self, head: Head) -> bool:
-        return any(is_line(row) for row in rows(head)) or bool(_exported(head.value))
+        if any(is_line(row) for row in rows(head)):
+            return not any(map(_of_qwen, rows(head)))
+        return bool(_exported(head.value))
 
     def ran_at(self, path: Path) -> float:
         first = shown(path)

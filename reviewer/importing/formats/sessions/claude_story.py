@@ -26,7 +26,8 @@ _QUIET = frozenset(
 _KNOWN = frozenset((*_QUIET, "system", "progress"))
 _TOLD = ("<local-command-", "<bash-stdout>", "<bash-stderr>", "<task-notification>")
 """Beginnings of texts with the user's role that nobody typed."""
-_SPAWNS = ("Task", "Agent")
+_SPAWNS = ("task", "agent")
+"""Tools that start a sub-agent, in small letters: Qwen Code prints such streams too."""
 _NEVER_RAN = ("<tool_use_error>", "InputValidationError", "Agent type '", "Error: Agent type")
 INTERRUPTED = "[Request interrupted by user"
 
@@ -276,7 +277,7 @@ class Story:
                 session.call(actor, one.name, one.value, one.id, at)
                 if not one.certain:
                     session.draft.unread("calls.input")
-                if one.name in _SPAWNS:
+                if text(one.name).lower() in _SPAWNS:
                     self.spawned[one.id] = text(mapping(one.value).get("prompt"))
                 if one.id in self.links:
                     self._splice(self.links[one.id])

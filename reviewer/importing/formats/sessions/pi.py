@@ -76,7 +76,8 @@ class PiSessionReader(SessionFormat):
     )
 
     def sniff(self, head: Head) -> bool:
-        return any(_is_header(row) or _is_entry(row) for row in rows(head))
+        found = any(_is_header(row) or _is_entry(row) for row in rows(head))
+        return found and not any(row.get("type") == "session_start" for row in rows(head))
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         found = lines_of(source)
