@@ -148,6 +148,15 @@ def test_members_of_path_query_and_body_are_one_object_of_arguments() -> None:
     }
 
 
+def test_a_body_that_a_call_may_omit_is_named() -> None:
+    """OpenAPI's default: then nothing of it is required."""
+    told = {name: part for name, part in body("Refund").items() if name != "required"}
+    raw = document(refunds={"post": {"operationId": "createRefund", "requestBody": told}})
+    found = openapi.tools_of(raw)
+    assert not found.tools[0].parameters.get("required")
+    assert "requestBody: is not `required: true`" in found.notes[0]
+
+
 def test_the_parts_of_an_all_of_are_one_body() -> None:
     post = {"operationId": "a", "requestBody": body("Both")}
     (tool,) = openapi.tools_of(document(o={"post": post})).tools

@@ -385,7 +385,8 @@ reviewer suite check {suite_id} --watch   # again whenever a file is saved
    ```
 
    `reviewer schema episode` prints every key.
-8. `candidates/`: your agent, as below. The three scripted ones may go once it is there.
+8. `candidates/`: your agent, as below. The three scripted ones make the calls of the draft as
+   it was made: edit them with the episodes (`candidates/scripts/`), or remove them later.
 
 ## Your agent
 

@@ -115,6 +115,11 @@ class _Document:
             arguments.add("body", schema, required, where)
             return
         wanted = schema.get("required")
+        if wanted and not required:
+            self.notes.append(
+                f"{where}: is not `required: true`: a call may omit all of its members, also those "
+                "that the body requires"
+            )
         for name, part in properties.items():
             needed = required and isinstance(wanted, list) and name in wanted
             arguments.add(name, part, needed, f"{where}.{name}")
