@@ -185,6 +185,17 @@ def _vercel_result(value: dict[str, Any], account: Account) -> list[Part]:
     return [Part("result", output, *_vercel_names(value), status, value)]
 
 
+_vercel_made = _call(("input", "args"), "toolCallId", ("toolName",), _VERCEL_BESIDE, always=True)
+
+
+def _vercel_call(value: dict[str, Any], account: Account) -> list[Part]:
+    """Return a `tool-call`. The SDK did not run one that is `invalid`; its `error` says why, and
+    names the tool."""
+    if value.get("invalid") is True:
+        account.whole(value.get("error"))
+    return _vercel_made(value, account)
+
+
 def _vercel_error(value: dict[str, Any], account: Account) -> list[Part]:
     """Return the `tool-error` of a step."""
     account.read(value, {*_VERCEL_BESIDE, "input", "args", "error"}, strict=True)
@@ -257,7 +268,7 @@ _TYPES: dict[str, Read] = {
         ),
     ),
     **dict.fromkeys(("tool_result", "mcp_tool_result"), _anthropic_result),
-    "tool-call": _call(("input", "args"), "toolCallId", ("toolName",), _VERCEL_BESIDE, always=True),
+    "tool-call": _vercel_call,
     "tool-result": _vercel_result,
     "tool-error": _vercel_error,
     "tool-approval-request": _approval_request,

@@ -65,6 +65,23 @@ def test_a_result_kept_beside_what_was_asked_is_read_with_it(tmp_path: Path) -> 
     assert "unread" not in record
 
 
+@pytest.mark.parametrize("invalid", [True, False])
+def test_a_call_of_a_tool_that_is_not_offered_is_a_call_that_failed(
+    tmp_path: Path, invalid: bool
+) -> None:
+    call = {"toolCallId": "c1", "toolName": "wipe", "input": {"id": 1}, "dynamic": True}
+    why = {"name": "AI_NoSuchToolError", "toolName": "wipe", "availableTools": ["lookup"]}
+    content = [
+        {**call, "type": "tool-call", "error": why, **({"invalid": True} if invalid else {})},
+        {**call, "type": "tool-error", "error": "Model tried to call unavailable tool 'wipe'."},
+    ]
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps({"steps": [{"content": content, "finishReason": "stop"}]}))
+    record = the(RESULT, path)
+    assert used(record) == [("wipe", "error")]
+    assert ("unread" in record) is not invalid
+
+
 @pytest.mark.parametrize(
     ("last", "termination"),
     [({"type": "finish", "finishReason": "content-filter"}, "content_filter"),
