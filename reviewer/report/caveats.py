@@ -175,10 +175,16 @@ def _caveats(evidence: Evidence, judged: Assessment) -> Iterator[str]:
             f"{made} attempts were made, {made - later} count: rates and costs are those of the "
             f"first complete set, and {_in_any_attempt(policy)} in whichever attempt."
         )
-    if shown.moved:
+    early = sum(one.early for one in shown.moved)
+    if merged := len(shown.moved) - early:
         yield (
             "Merged attempts of the first complete set of another store that are beyond the one "
-            f"here: {len(shown.moved)}. They change no rate, and a failure among them counts."
+            f"here: {merged}. They change no rate, and a failure among them counts."
+        )
+    if early:
+        yield (
+            "Attempts numbered beyond the first complete set that came in before it was complete: "
+            f"{early}. They change no rate, and a failure among them counts."
         )
     if (found := let_pass(evidence, shown)) is not None:
         yield f"{tolerated_text(found)}: {tolerated_names(found)}."

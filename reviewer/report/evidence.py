@@ -54,13 +54,15 @@ class FailedTrace(Struct, frozen=True, kw_only=True, gc=False):
 
 class MovedAttempt(Struct, frozen=True, kw_only=True, gc=False):
     """A merged attempt beyond the first complete set, which was in that of the store where it was
-    made, as number `made_as`. It changes no rate; where it failed or is not measured, it counts as
-    in the plan: else the order of merging would decide which of two attempts counts."""
+    made, as number `made_as`; or, `early`, one that came in before the set was complete. It changes
+    no rate; where it failed or is not measured, it counts as in the plan: else the order of
+    merging, or a number that a file gives, would decide which of two attempts counts."""
 
     episode_id: str
     attempt: int
     made_as: int
     passed: bool | None
+    early: bool = False
 
 
 class DiagnosticMeans(Struct, frozen=True, kw_only=True):

@@ -111,7 +111,8 @@ def evidence_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
     """Return the gaps of the plan, of measurements, and of the suite and candidate to which they
     are bound."""
     found = _slot_gaps(evidence, shown) + _refused(evidence)
-    found += _unmeasured(evidence, shown) + _later(shown) + _moved(shown)
+    found += _unmeasured(evidence, shown) + _later(shown)
+    found += _moved(shown, "merged", early=False) + _moved(shown, "early", early=True)
     if evidence.suite.policy.mode == "strict":
         found += _invalid(shown)
     if evidence.candidate is None or not evidence.candidate.digest:
@@ -535,16 +536,17 @@ def _later(shown: Figures) -> list[Gap]:
     return found
 
 
-def _moved(shown: Figures) -> list[Gap]:
+def _moved(shown: Figures, word: str, *, early: bool) -> list[Gap]:
     """Return a gap for moved attempts without a verdict, which count as in the plan."""
-    places = Counter(one.episode_id for one in shown.moved if one.passed is None)
+    moved = [one for one in shown.moved if one.early is early]
+    places = Counter(one.episode_id for one in moved if one.passed is None)
     if not places:
         return []
-    what = f"verdict of {plural(places.total(), 'merged attempt')}"
+    what = f"verdict of {plural(places.total(), f'{word} attempt')}"
     spread = _spread(list(places.items()))
     told = gap(
         f"{what} of the plan ({named(list(places))})",
-        f"{places.total()} of {len(shown.moved)} not measured",
+        f"{places.total()} of {len(moved)} not measured",
         "all measured",
         f"{what} of the plan ({spread}; reviewer show TRACE_ID says why)",
     )

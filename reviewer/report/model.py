@@ -350,7 +350,8 @@ class FindingPlace(Section, frozen=True, kw_only=True):
 
 class Failure(Section, frozen=True, kw_only=True, gc=False):
     """A failing trace. `extra` ones are attempts beyond the first complete set; of these, merged
-    ones with `moved_from` were in that of another store, under this number, and count as there."""
+    ones with `moved_from` were in that of another store, under this number, or came in before the
+    set was complete, and count as in it."""
 
     trace_id: str
     codes: tuple[str, ...]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from reviewer.db.queries.traces import FLAG_CODES
+from reviewer.db.sources import MERGE_READER
 
 
 class SlotRow(NamedTuple):
@@ -60,6 +61,23 @@ def attempts_of_sources(
         for of, rows in records
     ]
     rows = connection.execute(f"{' UNION '.join(parts)} ORDER BY 1, 3, 5", (candidate,)).fetchall()
+    return [MergedAttempt(*row) for row in rows]
+
+
+def early_attempts(connection: sqlite3.Connection, candidate: int) -> list[MergedAttempt]:
+    """Return the attempts beyond a first complete set that came into this store before one of the
+    set: by another import or run, and not by a merge, whose order decides nothing."""
+    rows = connection.execute(
+        "SELECT t.episode, e.episode_id, t.attempt, t.source, t.record, t.passed FROM first_set f"
+        " JOIN trace t ON t.candidate = f.candidate AND t.episode = f.episode"
+        " AND t.attempt > f.last"
+        " JOIN episode e ON e.id = t.episode"
+        " WHERE f.candidate=? AND t.infra = 0 AND EXISTS (SELECT 1 FROM trace s"
+        " JOIN source o ON o.id = s.source WHERE s.candidate = f.candidate"
+        " AND s.episode = f.episode AND s.attempt <= f.last AND s.id > t.id"
+        " AND s.source <> t.source AND o.reader <> ?) ORDER BY 1, 3",
+        (candidate, MERGE_READER),
+    ).fetchall()
     return [MergedAttempt(*row) for row in rows]
 
 

@@ -243,11 +243,21 @@ def moved_attempts(
     connection: Connection, candidate: int, known: EpisodeTotals, runs: RunRecords
 ) -> tuple[MovedAttempt, ...]:
     """Return the attempts beyond the first complete set that were numbered within the plan where
-    they were made."""
-    if not runs.moved_sources or not known.last:
+    they were made, and those that came in before the set was complete."""
+    if not known.last:
         return ()
-    found: dict[tuple[int, int], MovedAttempt] = {}
-    for one in attempts.attempts_of_sources(connection, candidate, runs.moved_sources):
+    found = {
+        (one.episode, one.attempt): MovedAttempt(
+            episode_id=one.episode_id,
+            attempt=one.attempt,
+            made_as=one.attempt,
+            passed=None if one.passed is None else bool(one.passed),
+            early=True,
+        )
+        for one in attempts.early_attempts(connection, candidate)
+    }
+    moved = runs.moved_sources
+    for one in attempts.attempts_of_sources(connection, candidate, moved) if moved else ():
         made_as = runs.number_there(one.source, one.record)
         if made_as is not None and one.attempt > known.last.get(one.episode, one.attempt):
             passed = None if one.passed is None else bool(one.passed)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from reviewer.db.connection import Connection
 from reviewer.db.intake import NewRefusal
 from reviewer.db.queries import merging
+from reviewer.db.queries.attempts import early_attempts
 from reviewer.db.queries.imports import attempts_named
 from reviewer.db.revisions import judged_record, revisions_of_candidate
 from reviewer.db.run_records import RunRecord, RunRecords
@@ -139,7 +140,9 @@ def match_traces(
     judged = {(row.episode_id, row.evidence): row.attempt for row in here}
     mine = judged | revised
     names = _sessions(other) if here else {}
-    replacing = _replacing(there, one.planned)
+    in_first_set = _replacing(there, one.planned) | {
+        (early.episode_id, early.attempt) for early in early_attempts(other, one.theirs)
+    }
     for row in there:
         taken = filled.setdefault(row.episode_id, set())
         # Attempts of two runs may be equal, and still be two attempts.
@@ -169,7 +172,9 @@ def match_traces(
                 attempt = last[row.episode_id] = last[row.episode_id] + 1
             taken.add(attempt)
             made_as = runs.theirs.number_there(row.source, row.record)
-            if made_as is None and (row.attempt <= one.planned or row in replacing):
+            if made_as is None and (
+                row.attempt <= one.planned or (row.episode_id, row.attempt) in in_first_set
+            ):
                 made_as = row.attempt
             moved = None if made_as == attempt <= one.planned else made_as
             found.new.append(
@@ -185,7 +190,7 @@ def match_traces(
     return found._replace(known=known)
 
 
-def _replacing(there: Sequence[_StoredAttempt], planned: int) -> set[_StoredAttempt]:
+def _replacing(there: Sequence[_StoredAttempt], planned: int) -> set[tuple[str, int]]:
     """Return the attempts beyond the plan that replace those lost within it: they are of the first
     complete set there."""
     left = Counter(row.episode_id for row in there if row.lost and row.attempt <= planned)
@@ -193,7 +198,7 @@ def _replacing(there: Sequence[_StoredAttempt], planned: int) -> set[_StoredAtte
     for row in sorted(there, key=lambda row: row.attempt) if left else ():
         if row.attempt > planned and not row.lost and left[row.episode_id]:
             left[row.episode_id] -= 1
-            found.add(row)
+            found.add((row.episode_id, row.attempt))
     return found
 
 
