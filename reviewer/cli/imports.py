@@ -374,12 +374,14 @@ class Bar:
     def say(self, result: FileResult) -> None:
         """Print one line for a file, then its refused records."""
         self.stop()
+        shown = visible_line(result.path)
         if result.problem and not result.records:
             from reviewer.desk.imports.api import file_way_out
 
             fact, *ways = parted(result.problem, file_way_out(result.problem))
             told = "".join(f"; way out: {way}" for way in ways)
-            note(f"{result.path}: refused: {fact}{told}")  # in one line: a folder may hold hundreds
+            # in one line: a folder may hold hundreds
+            note(f"{shown}: refused: {fact}{told}")
             return
         words = [plural(result.records, "record"), f"{result.added} added"]
         if result.state == "known":
@@ -388,9 +390,7 @@ class Bar:
             words.append(f"{result.known} already there")
         if result.refused:
             words.append(f"{result.refused} refused")
-        note(
-            f"{result.path}: {', '.join(words)}" + (f"  [{result.reader}]" if result.reader else "")
-        )
+        note(f"{shown}: {', '.join(words)}" + (f"  [{result.reader}]" if result.reader else ""))
         for filled in result.filled:
             note(f"  {filled_words(filled)}")
             for text in unmeasured_words(filled):
@@ -486,7 +486,7 @@ def _quarantine(arguments: argparse.Namespace) -> int:
         out("nothing is in quarantine")
         return ExitCode.DONE
     for row in found:
-        out(f"{row.path}: record {row.record}: {', '.join(row.reasons)}")
+        out(f"{visible_line(row.path)}: record {row.record}: {', '.join(row.reasons)}")
         if arguments.act == "show":
             out(f"  way out: {row.way_out}")
     return ExitCode.DONE

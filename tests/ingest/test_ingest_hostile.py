@@ -348,3 +348,13 @@ def test_a_truncated_document_gives_what_stands_before(cut: int) -> None:
 def test_a_deep_part_is_unreadable_not_a_crash() -> None:
     with pytest.raises(Unreadable, match="nested"):
         list(walk(io.BytesIO(b'{"a": ' + b"[" * 100_000), ("b", EACH)))
+
+
+def test_a_name_with_a_line_feed_is_said_in_one_line(door: Door) -> None:
+    for name, value in (("a\nb.json", {"a": 1}), ("c\nd.json", {"messages": [
+        {"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}]})):  # fmt: skip
+        door.file(name, value)
+    told = door.run("import", door.root / "a\nb.json", door.root / "c\nd.json")
+    lines = [line for line in told.err.splitlines() if not line.startswith("  ")]
+    assert [("a␊b.json: refused" in line, "c␊d.json: 1 record" in line) for line in lines] == [
+        (True, False), (False, True)]  # fmt: skip
