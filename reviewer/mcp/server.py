@@ -40,7 +40,9 @@ def served(workspace: Workspace) -> Server[Any]:
         wrong = next(iter(Draft202012Validator(question.schema).iter_errors(given)), None)
         if wrong is not None:
             place = "/".join(str(step) for step in wrong.absolute_path) or "arguments"
-            return _refused(f"{place}: breaks `{wrong.validator}` of the tool's schema")
+            rule = f"`{wrong.validator}` of the tool's schema ({json.dumps(wrong.validator_value)})"
+            takes = ", ".join(question.schema["properties"]) or "no arguments"
+            return _refused(f"{place}: breaks {rule}; way out: {question.name} takes {takes}")
         try:
             told = await to_thread.run_sync(lambda: plain(question.answer(answers, given)))
         except DeskError as error:
