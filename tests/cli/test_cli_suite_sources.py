@@ -202,6 +202,25 @@ def test_calls_of_bfcl_are_required_with_the_arguments_that_have_one_value(door:
     assert made["simple_python_0"]["tags"] == ["simple_python"]
 
 
+def test_members_of_an_object_of_bfcl_are_required_where_others_are_free(door: Door) -> None:
+    question = {
+        "id": "live_simple_7-0-0", "question": [[{"role": "user", "content": "Cool the room."}]],
+        "function": [{"name": "cool", "parameters": {"type": "dict", "properties": {
+            "body": {"type": "dict", "properties": {"mode": {"type": "string"}}},
+            "room": {"type": "dict", "properties": {"a.b": {"type": "string"}}},
+        }}}],
+    }  # fmt: skip
+    body = {"mode": ["DRY"], "wind": ["LOW", ""], "at": [{"hour": [7], "minute": [0, ""]}]}
+    answer = {"cool": {"body": [body], "room": [{"a.b": ["x"], "c": ["", "y"]}]}}
+    path = door.file("BFCL_v4_live_simple.json", json.dumps(question))
+    told = {"id": question["id"], "ground_truth": [answer]}
+    answers = door.file("answers.json", json.dumps(told))
+    door.ok("suite", "from-bfcl", path, "--answers", answers, "--as", "o-v1")
+    expected = episodes(door, "o-v1")["live_simple_7-0-0"]["expected"]
+    assert expected["arguments"] == {"cool": {"body.mode": "DRY", "body.at.hour": 7}}
+    assert expected["trajectory"] == [{"tool": "cool"}]
+
+
 def test_a_call_is_judged_as_bfcl_counts_it(door: Door) -> None:
     """A suite of BFCL passes the right call, whatever is free in it, and no other."""
     door.ok("suite", "from-bfcl", BFCL / "BFCL_v4_simple_python.json", "--as", "b-v1")

@@ -8,6 +8,7 @@ BFCL's own classes (state after each turn) are left out.
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any, Final, Literal
 
 from reviewer.suite.derived import ContractDraft, NoContract
@@ -16,8 +17,9 @@ from reviewer.suite.derived.golden import is_conversation, text_of, too_common
 Texts = Literal["exact", "free"]
 
 SEVERAL = (
-    "arguments with several accepted values, or that may be absent, are free: a contract holds one "
-    "value of each (the values are in suite.json under source, possible_answer)"
+    "arguments with several accepted values, or that may be absent, are free, and further ones, "
+    "which BFCL refuses, are not noticed beside them: a contract holds one value of each (the "
+    "values are in suite.json under source, possible_answer)"
 )
 EXACT = "texts among arguments must be equal as written; BFCL takes them without case and signs"
 FREE = "texts among arguments are free: BFCL compares them without case and signs"
@@ -39,6 +41,9 @@ NO_MEMORY = "the conversations that filled the memory before are not in the file
 
 _OPEN: Final = object()
 """An argument with more than one accepted value."""
+_OBJECT: Final = {"type": "dict"}
+_PATH = re.compile(r"[.\[\]]")
+"""A sign of paths: a name with it cannot be a part of one."""
 _TURNS = re.compile(r"multi_turn|_prereq")
 _OTHERS = {
     "chatable": "expects words, but no particular ones",
@@ -182,9 +187,9 @@ def _calls(
     for tool, values in made:
         step: dict[str, Any] = {"tool": tool}
         fixed = {} if foreign else _fixed(values, functions.get(tool, {}), texts, notes)
-        if fixed and len(fixed) == len(values):
+        if fixed and fixed.keys() == values.keys():
             step["arguments"] = fixed
-        elif fixed and times[tool] == 1 and not any(set(".[]") & set(one) for one in fixed):
+        elif fixed and times[tool] == 1 and not any(map(_PATH.search, values)):
             arguments[tool] = fixed
         elif fixed:
             notes.append(REPEATED)
@@ -208,19 +213,33 @@ def _call(entry: Any, number: int) -> tuple[str, dict[str, Any]]:
 def _fixed(
     values: dict[str, Any], parameters: dict[str, Any], texts: Texts, notes: list[str]
 ) -> dict[str, Any]:
-    """Return the arguments with only one accepted value."""
+    """Return the arguments with only one accepted value, by name; of an object with open members
+    the others, by path."""
     fixed: dict[str, Any] = {}
     for name, accepted in values.items():
-        value = _only(accepted, parameters.get(name))
-        if value is _OPEN:
-            notes.append(SEVERAL)
-        elif _has_text(value):
-            notes.append(EXACT if texts == "exact" else FREE)
-            if texts == "exact":
-                fixed[name] = value
-        else:
-            fixed[name] = value
+        for path, value in _paths(name, accepted, parameters.get(name)):
+            if value is _OPEN:
+                notes.append(SEVERAL)
+            elif _has_text(value):
+                notes.append(EXACT if texts == "exact" else FREE)
+                if texts == "exact":
+                    fixed[path] = value
+            else:
+                fixed[path] = value
     return fixed
+
+
+def _paths(name: str, accepted: Any, schema: Any) -> Iterator[tuple[str, Any]]:
+    """Yield (path, value) of an argument; the value is _OPEN where there are several."""
+    value = _only(accepted, schema)
+    members = accepted[0] if value is _OPEN and isinstance(accepted, list) and accepted else None
+    kind = schema.get("type") if isinstance(schema, dict) else None
+    known = isinstance(members, dict) and len(accepted) == 1 and kind == "dict"
+    if not known or not members or any(map(_PATH.search, members)):
+        yield name, value
+        return
+    for member, own in members.items():
+        yield from _paths(f"{name}.{member}", own, _OBJECT)
 
 
 def _only(accepted: Any, schema: Any) -> Any:
@@ -238,7 +257,7 @@ def _only(accepted: Any, schema: Any) -> Any:
 
 
 def _object(members: dict[str, Any]) -> Any:
-    made = {name: _only(values, {"type": "dict"}) for name, values in members.items()}
+    made = {name: _only(values, _OBJECT) for name, values in members.items()}
     return _OPEN if any(value is _OPEN for value in made.values()) else made
 
 
