@@ -194,6 +194,18 @@ def test_a_world_needs_simulations_of_the_tasks(door: Door) -> None:
     assert "--domain" in said.err
 
 
+def test_simulations_of_which_none_can_be_used_say_why(door: Door) -> None:
+    """Those of telecom: their users make calls, and they start from states of their own."""
+    run = json.loads(RUN.read_bytes())
+    for one in run["simulations"]:
+        one["messages"].append({"role": "user", "tool_calls": [{"id": "u", "name": "look"}]})
+    file = door.file("phones.json", json.dumps(run))
+    said = door.run("suite", "from-tau2", file, "--recorded", file, "--domain", "airline")
+    assert said.code == 20
+    assert "each of 2 has another start, calls of users, or no messages" in said.err
+    assert "without --recorded, the suite checks imported traces" in said.err
+
+
 def test_answers_that_were_cut_off_are_gaps(door: Door) -> None:
     run = DATA / "airline_4_tasks.json"
     said = door.run("suite", "from-tau2", run, "--recorded", run)

@@ -58,8 +58,10 @@ def recorded_world(
     if not found:
         named = ", ".join(str(file) for file in files)
         raise DeskError(
-            f"{named}: no simulation in it whose tools' answers can be used",
+            f"{named}: no simulation in it whose tools' answers can be used"
+            + (f": each of {strange} has {_UNUSABLE}" if strange else ""),
             "--recorded names a results file of the tasks' domain, with its simulations",
+            "without --recorded, the suite checks imported traces and cannot be run",
         )
     world = Recorded(found, writes, definitions, _references(known))
     told = {
@@ -73,6 +75,9 @@ def recorded_world(
     return RecordedWorld(world, told, tuple(_notes(world, strange, definitions)))
 
 
+_UNUSABLE = "another start, calls of users, or no messages"
+
+
 def _notes(world: Recorded, strange: int, definitions: Mapping[str, Definition]) -> Iterator[str]:
     yield (
         f"the world is recorded: {world.answers} answers of {world.simulations} simulations; any "
@@ -83,7 +88,7 @@ def _notes(world: Recorded, strange: int, definitions: Mapping[str, Definition])
     if world.unread:
         yield f"{world.unread} simulations are used up to a write without a whole answer"
     if strange:
-        yield f"{strange} simulations are not used: another start, calls of users, or no messages"
+        yield f"{strange} simulations are not used: {_UNUSABLE}"
     if inferred := sorted(world.tools - definitions.keys()):
         yield (
             f"{len(inferred)} tools are defined in no file: their arguments are inferred from "
