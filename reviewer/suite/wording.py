@@ -80,22 +80,16 @@ def stands_hidden_in(text: str, read: tuple[str, ...]) -> bool:
 
 def stands_loosely_in(text: str, message: str) -> bool:
     """Return whether the words of a wording occur in a message in a row, with any signs, tags,
-    colors, accents, look-alikes or footnotes between and on them, or with line feeds within them,
-    where parts of a message were put together: whether that is the wording is open."""
+    colors, accents, look-alikes or footnotes between and on them, in pieces (spelled out, or broken
+    at the end of a line) or written backwards: whether that is the wording is open."""
     if len(message) > LONGEST or _MARKED.search(text):
         return False  # its own marks may distinguish it from other words
-    wanted = _words(text)
-    if not wanted:
+    letters = _words(text).replace(" ", "")
+    if not letters:
         return False
-    return f" {wanted} " in f" {_words(message)} " or _stands_broken_in(wanted, message)
-
-
-def _stands_broken_in(wanted: str, message: str) -> bool:
-    """Return whether words occur in a message whose line feeds may be within words."""
-    if _BROKEN.search(message) is None:
-        return False
-    words = r"[\W_]+".join(r"\n?".join(map(re.escape, word)) for word in wanted.split())
-    return re.search(rf"(?<!\w){words}(?!\w)", unhidden(message).casefold()) is not None
+    pieces = re.compile(rf"(?<!\S){' ?'.join(map(re.escape, letters))}(?!\S)")
+    shown = [message, message[::-1]] if _BACKWARDS in message else [message]
+    return any(pieces.search(_words(one)) for one in shown)
 
 
 LONGEST = 100_000
@@ -104,7 +98,8 @@ _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _CODED = re.compile(r"\\u([0-9a-fA-F]{4})")
 _NOTED = re.compile(r"\[\^?\d+\]|<sup>[^<]{0,20}</sup>", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+")
-_BROKEN = re.compile(r"\w\n\w")
+_BACKWARDS = "\u202e"
+"""The character behind which a terminal or a browser shows text from right to left."""
 
 
 def _words(text: str) -> str:

@@ -193,6 +193,22 @@ def test_a_message_too_long_to_look_into_is_not_measured() -> None:
 
 @pytest.mark.parametrize(
     "message",
+    ["a g u a r a n t e e d refund", "a g-u-a-r-a-n-t-e-e-d refund", "a guaran-teed refund",
+     "a guaranteed r.e.f.u.n.d", "a guaranteed re&shy;-\nfund", "#GuaranteedRefund",
+     "yes: \u202edn\u00fcfer deetnaraug"],
+)  # fmt: skip
+def test_words_in_pieces_or_backwards_are_for_a_person(message: str) -> None:
+    code = ["wording_not_measured:guaranteed refund"]
+    assert said(message, message_excludes=["guaranteed refund"]) == code
+
+
+@pytest.mark.parametrize("message", ["more fundamental", "re the fund", "the re-funding", "dnufer"])
+def test_pieces_of_other_words_are_not_the_wording(message: str) -> None:
+    assert said(message, message_excludes=["refund"]) == []
+
+
+@pytest.mark.parametrize(
+    "message",
     [
         "a guaranteed-refund", "guaranteed\u2011refund", "guaranteed<br>refund",
         "guaranteed\\ refund",
