@@ -59,7 +59,7 @@ def checkout_world(folder: Path, domain: str, tasks: Sequence[SourceRecord]) -> 
             f"{shown(domain) or 'the domain of these tasks'}: its tools need more of tau2-bench "
             "than the domain's own modules",
             f"--checkout is for {', '.join(DOMAINS)}; --domain names one",
-            "--recorded RESULTS answers with what simulations recorded, if their users made no call",
+            "--recorded RESULTS answers as simulations did, if their users made no calls",
         )
     code, data = folder / "src/tau2/domains" / domain, folder / "data/tau2/domains" / domain
     there = f"{TOOLKITS}/tau2/domains/{domain}"
@@ -83,7 +83,7 @@ def checkout_world(folder: Path, domain: str, tasks: Sequence[SourceRecord]) -> 
         except (Unrunnable, Infrastructure) as error:
             raise DeskError(
                 f"{folder}: the tools of {domain} do not work here: {error}",
-                "--recorded RESULTS answers with what simulations recorded, if their users made no call",
+                "--recorded RESULTS answers with what simulations recorded",
             ) from None
     policy = data / "policy.md"
     return CheckoutWorld(
