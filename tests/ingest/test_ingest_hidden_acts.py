@@ -44,7 +44,7 @@ def values_of(path: Path) -> tuple[list[Any], bool]:
 
 def holding(value: Any, place: str) -> dict[str, Any] | None:
     """The object at a place; `=` asks for a member's value, None where the place is not there."""
-    for step in place.split("/"):
+    for step in filter(None, place.split("/")):
         name, _, wanted = step.partition("=")
         if wanted:
             found = value if isinstance(value, dict) and value.get(name) == wanted else None
@@ -66,6 +66,7 @@ def holding(value: Any, place: str) -> dict[str, Any] | None:
         ("goose-session", "goose/export-1.52.json", "conversation/0/metadata"),
         ("goose-session", "goose/run.json", "metadata"),
         ("goose-session", "goose/run.stream.jsonl", "message/metadata"),
+        ("opencode-export", OPENCODE, ""),
         ("opencode-export", OPENCODE, "info"),
         ("opencode-export", OPENCODE, "info/summary"),
         ("pi-session", "pi/session.jsonl", "message/role=user/content/0"),
@@ -100,6 +101,16 @@ def test_a_call_in_a_message_of_the_user_of_pi(tmp_path: Path) -> None:
     asked["content"].append({"type": "toolCall", "id": "c9", **CALL})
     path.write_text("".join(f"{json.dumps(one)}\n" for one in values))
     assert unread("pi-session", path)
+
+
+def test_a_call_in_the_place_of_a_text(tmp_path: Path) -> None:
+    path = copied(CLAUDE, tmp_path)
+    values, _ = values_of(path)
+    said = [one for value in values for one in (value.get("message") or {}).get("content") or ()
+            if isinstance(one, dict) and one.get("type") == "text"]  # fmt: skip
+    said[-1]["text"] = {"type": "tool_use", "id": "t9", "name": "wipe_disk", "input": {}}
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in values))
+    assert any(one.endswith("text") for one in unread("claude-code", path))
 
 
 def test_a_call_by_an_unknown_method_of_tools(tmp_path: Path) -> None:

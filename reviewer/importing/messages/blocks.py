@@ -389,9 +389,12 @@ def _text(value: dict[str, Any], account: Account) -> list[Part]:
         return [Part("reasoning", words, holder=value)]
     if words is None:
         account.read(value, ("type",))
-        account.read(inner := value.get("text"), ("value", "annotations"))
+        inner = value.get("text")
         held_text = inner.get("value") if isinstance(inner, dict) else None  # Assistants
-        return [Part("text", held_text)] if isinstance(held_text, str) else []
+        if not isinstance(held_text, str):
+            return []
+        account.read(inner, ("value", "annotations"))
+        return [Part("text", held_text)]
     account.read(value, ("type", *_WORDS))
     return [Part("text", words)]
 

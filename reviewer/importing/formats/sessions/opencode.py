@@ -59,6 +59,8 @@ class Exported(NamedTuple):
 
     info: dict[str, Any]
     messages: list[dict[str, Any]]
+    beside: dict[str, Any] | None = None
+    """What is with both in an export."""
 
 
 class OpenCodeReader(SessionFormat):
@@ -126,7 +128,8 @@ def _is_stored(value: Any) -> bool:
 
 
 def _exported(value: dict[str, Any]) -> Exported:
-    return Exported(value["info"], objects(value.get("messages")))
+    beside = {name: one for name, one in value.items() if name not in ("info", "messages")}
+    return Exported(value["info"], objects(value.get("messages")), beside)
 
 
 def _beside(path: Path, seen: set[Path]) -> Iterator[Path]:
@@ -359,6 +362,7 @@ def told(
     for one in (exported, *children.values()):
         session.account.tell(one.messages, draft, "messages")
         session.account.tell(one.info, draft, "info")
+        session.account.tell(one.beside or {}, draft, "export")
     if story.ended == "":
         session.unended()
     if children:
