@@ -15,8 +15,11 @@ from reviewer.db.revisions import stored_verdict
 from reviewer.gates.model import SHARED, Finding, without
 
 Answer = Literal["same", "empty", "failed", "other"]
-"""`failed`: the source says that the attempt failed, but the stored verdict says that it passed."""
+"""`failed`: the source says that the attempt failed, or takes back that it passed, but the stored
+verdict says that it passed."""
 LATER = "verdicts of the source came later"
+TAKEN_BACK = "taken_back"
+"""A fact of a verdict without pass or fail: why its source takes back that the attempt passed."""
 CONTRADICTED = "a later verdict says otherwise: that it failed holds"
 _OPEN = 2
 """The bits of a gate mask in which only completeness is not measured; a source's verdict does not
@@ -72,6 +75,8 @@ def _answer(stands: _StoredVerdict, late: LateVerdict) -> Answer:
         return "same"
     if stands.passed is None and stands.reward is None:
         return "empty"
+    if late.said is None and stands.passed and TAKEN_BACK in json.loads(late.detail):
+        return "failed"
     return "failed" if late.said is False and stands.passed is not False else "other"
 
 
@@ -90,7 +95,7 @@ def fill_late(connection: sqlite3.Connection, lates: Iterable[LateVerdict], now:
         if answer == "same" and detail == (stands.detail or "{}"):
             continue
         verdict = (late.said, late.reward) if answer != "same" else (stands.passed, stands.reward)
-        if answer == "failed":
+        if answer == "failed" and late.said is False:
             detail = merged_detail(detail, canonical_detail({"contradicted": CONTRADICTED}))
         connection.execute(
             "INSERT INTO source_verdict (trace, passed, reward, detail) VALUES (?, ?, ?, ?)"

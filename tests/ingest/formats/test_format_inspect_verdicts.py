@@ -1,5 +1,6 @@
 """What the scores, limits and errors of an Inspect log make of an attempt."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,34 @@ def test_edits_of_people_stand_and_are_kept() -> None:
     assert invalid.verdict.detail["invalidation"]["reason"] == "bad fixture"
     assert any("marked this attempt invalid" in note for note in invalid.notes)
     assert not any("person" in note for note in attempts(LOGS / "unedited.eval")[0].notes)
+
+
+@pytest.mark.parametrize(("value", "passed"), [("C", None), ("I", False)])
+def test_a_pass_that_a_person_marked_invalid_is_no_verdict(
+    tmp_path: Path, value: str, passed: bool | None
+) -> None:
+    held = {"scores": {"match": {"value": value}}}
+    doubt = {"invalidation": {"author": "kim", "reason": "the answer was in the prompt"}}
+    assert verdict(tmp_path, {**held, **doubt}).passed is passed
+    assert verdict(tmp_path, held).passed is (value == "C")
+
+
+@pytest.mark.parametrize("order", [("unedited", "edited"), ("edited", "unedited")])
+def test_the_mark_of_a_person_holds_in_whatever_order_files_come(
+    door: Door, order: tuple[str, str]
+) -> None:
+    for name in order:
+        door.ok("import", LOGS / f"{name}.eval")
+    told = door.rows("SELECT episode_id, passed FROM traces ORDER BY episode_id")
+    assert told == [("order-A0001", 1), ("order-A0002", None), ("order-A0003", 0)]
+
+
+def test_answers_of_another_model_than_the_one_that_was_asked_are_noted(tmp_path: Path) -> None:
+    served = [{"model": "m/one", "fallback_model": "m/two", "count": 1}]
+    held = sample(said("a"), scores={"match": {"value": "C"}}, model_fallbacks=served)
+    (made,) = attempts(file(tmp_path, log(held)))
+    assert any("answered by another model" in note for note in made.notes)
+    assert json.loads(made.raw)["source"]["model_fallbacks"] == served
 
 
 LIMIT = {"event": "sample_limit", "type": "token", "message": "Exceeded token limit: 9"}

@@ -37,7 +37,8 @@ LIMITS = {
 }
 """Limits whose termination is not named `<type>_limit`."""
 CUT_OFF = "the last answer was cut off at the model's limit of tokens"
-INVALID = "a person marked this attempt invalid: kept as scored"
+INVALID = "a person marked this attempt invalid: if it passed, that is no verdict"
+FALLBACK = "requests were answered by another model than the one that was asked (model_fallbacks)"
 RETRIED = "earlier tries of this attempt ended in an error and were run again: not in the trace"
 NO_TIME = "the sample's time is taken from its first and last event"
 NO_EVENTS = "the sample has no events: its conversation is all there is"
@@ -165,13 +166,15 @@ def _said_of(sample: dict[str, Any], decided: Decision) -> Iterator[str]:
         yield EDITED
     if sample.get("invalidation"):
         yield INVALID
+    if sample.get("model_fallbacks"):
+        yield FALLBACK
 
 
 def _keep(draft: Draft, run: Run, sample: dict[str, Any], texts: Attachments) -> None:
     """Store facts of the sample that have no place of their own in a trace."""
     source = draft.source
     source["run"] = run.known
-    for name in ("uuid", "limit", "turn_count", "choices", "target"):
+    for name in ("uuid", "limit", "turn_count", "choices", "target", "model_fallbacks"):
         if sample.get(name):
             source[name] = texts.whole(sample[name])
     if (worked := measured(sample.get("working_time"))) is not None:

@@ -265,8 +265,14 @@ def verdict(
     if spent.others:
         detail["other_models"] = spent.others
     detail.update(spent.beside)
+    doubted = decided.passed is True and bool(sample.get("invalidation"))
+    if doubted:
+        detail["taken_back"] = "a person marked the attempt invalid"
     return SourceVerdict(
-        passed=decided.passed, reward=decided.reward, exception=exception, detail=detail
+        passed=None if doubted else decided.passed,
+        reward=decided.reward,
+        exception=exception,
+        detail=detail,
     )
 
 
@@ -456,7 +462,7 @@ class Tally:
                 k = reducer[8:]
                 yield f"the header's {reducer} is at least one pass in {k} tries, not pass^{k}"
         if self._invalid:
-            yield f"samples that a person marked invalid: {self._invalid} (kept as scored)"
+            yield f"samples that a person marked invalid: {self._invalid} (no pass counts)"
         if self._edited:
             yield f"samples whose scores a person edited after the run: {self._edited}"
         if header.get("log_updates"):
