@@ -84,12 +84,19 @@ def stands_loosely_in(text: str, message: str) -> bool:
     at the end of a line) or written backwards: whether that is the wording is open."""
     if len(message) > LONGEST or _MARKED.search(text):
         return False  # its own marks may distinguish it from other words
-    letters = _words(text).replace(" ", "")
-    if not letters:
+    parts = [_part(one) for one in _PART.findall(_words(text))]
+    if not parts:
         return False
-    pieces = re.compile(rf"(?<!\S){' ?'.join(map(re.escape, letters))}(?!\S)")
+    pieces = re.compile(rf"(?<!\S){' ?'.join(parts)}(?!\S)")
     shown = [message, message[::-1]] if _BACKWARDS in message else [message]
     return any(pieces.search(_words(one)) for one in shown)
+
+
+def _part(part: str) -> str:
+    """Return the pattern of a letter or a number. A number in other parts is another number (10.00
+    is not 1000), but it may be spelled out."""
+    digits = part.replace(" ", "")
+    return f"(?:{part}|{' '.join(digits)})" if len(digits) >= _FEWEST_DIGITS else part
 
 
 LONGEST = 100_000
@@ -98,6 +105,9 @@ _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _CODED = re.compile(r"\\u([0-9a-fA-F]{4})")
 _NOTED = re.compile(r"\[\^?\d+\]|<sup>[^<]{0,20}</sup>", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+")
+_PART = re.compile(r"\d+(?: \d+)*|[^\W\d]")
+_FEWEST_DIGITS = 3
+"""Fewest digits of a number that is searched for spelled out: 1.0 is not 10."""
 _BACKWARDS = "\u202e"
 """The character behind which a terminal or a browser shows text from right to left."""
 

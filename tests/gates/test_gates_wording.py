@@ -202,6 +202,21 @@ def test_words_in_pieces_or_backwards_are_for_a_person(message: str) -> None:
     assert said(message, message_excludes=["guaranteed refund"]) == code
 
 
+@pytest.mark.parametrize(
+    ("amount", "message"),
+    [("$1,000", "a refund of $10.00"), ("4500", "$45.00"), ("$45.00", "$4,500"), ("10%", "1.0%"),
+     ("12/3", "on 1/23"), ("3-5 days", "35 days"), ("order 123", "order 12-3")],
+)  # fmt: skip
+def test_another_number_with_the_same_digits_is_not_the_wording(amount: str, message: str) -> None:
+    assert said(message, message_excludes=[amount]) == []
+    assert said(message, message_contains=[amount]) == [f"message_missing:{amount}"]
+
+
+@pytest.mark.parametrize("message", ["$4 5 0 0", "4-5-0-0 USD", "4\u200b500", "\uff14500"])
+def test_a_number_that_is_spelled_out_is_for_a_person(message: str) -> None:
+    assert said(message, message_excludes=["4500"]) != []
+
+
 @pytest.mark.parametrize("message", ["more fundamental", "re the fund", "the re-funding", "dnufer"])
 def test_pieces_of_other_words_are_not_the_wording(message: str) -> None:
     assert said(message, message_excludes=["refund"]) == []
