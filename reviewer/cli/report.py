@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -42,12 +42,28 @@ def run(arguments: argparse.Namespace) -> int:
         shown = desk.reports.shown(suite, candidate, arguments.baseline, ("github",))
         for line in renderings.annotation_lines(shown):
             (note if arguments.json else fact)(line)
-    for path, digest in exported.files:
+    _say_written(arguments, exported.files)
+    left = exported.left
+    try:
+        if not arguments.sign:
+            return exported.exit_code
+        code = _sign(desk, arguments, suite, candidate, built)
+        left = tuple(path for path in left if Path(path).name != renderings.DECISION)
+        return code
+    finally:
+        _say_left(left)
+
+
+def _say_written(arguments: argparse.Namespace, files: Iterable[tuple[str, str]]) -> None:
+    for path, digest in files:
         if not arguments.quiet:
             note(f"wrote {path}  sha256 {digest}")
-    if arguments.sign:
-        return _sign(desk, arguments, suite, candidate, built)
-    return exported.exit_code
+
+
+def _say_left(left: Iterable[str]) -> None:
+    """Name files of another report, which a reader could take for this one's."""
+    for path in left:
+        note(f"{path} is of another report, left by an earlier export: delete it")
 
 
 def _run_release(arguments: argparse.Namespace) -> int:
@@ -66,9 +82,8 @@ def _run_release(arguments: argparse.Namespace) -> int:
         from reviewer.report.release import release_text
 
         out(release_text(exported.built.report).rstrip("\n"))
-    for path, digest in exported.files:
-        if not arguments.quiet:
-            note(f"wrote {path}  sha256 {digest}")
+    _say_written(arguments, exported.files)
+    _say_left(exported.left)
     if not arguments.sign:
         return exported.built.exit_code
     from reviewer.cli.sign import exit_code, passphrase_for, said
@@ -80,7 +95,7 @@ def _run_release(arguments: argparse.Namespace) -> int:
         expect=exported.built.report.recommendation,
         passphrase=passphrase_for(arguments.sign),
     )
-    target = Path(arguments.export_report) / "decision.dsse.json"
+    target = Path(arguments.export_report) / renderings.DECISION
     write_private(target, Path(signed.path).read_bytes())
     said(signed)
     note(f"wrote {target}")
@@ -129,7 +144,7 @@ def _sign(
         passphrase=passphrase_for(arguments.sign),
         baseline=arguments.baseline,
     )
-    target = Path(arguments.export_report) / "decision.dsse.json"
+    target = Path(arguments.export_report) / renderings.DECISION
     write_private(target, Path(signed.path).read_bytes())
     said(signed)
     note(f"wrote {target}")

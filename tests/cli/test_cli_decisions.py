@@ -304,6 +304,20 @@ def test_export_with_sign_writes_the_decision_beside_the_report(
     full.healthy()
 
 
+def test_what_an_earlier_export_left_is_named(full: Door, key: Path) -> None:
+    """A report or a decision that says PROMOTE is no part of an export that says BLOCK."""
+    out = full.root / "out"
+    of_another = "is of another report, left by an earlier export: delete it"
+    assert of_another not in export(full, V8, out, "--sign", key).err
+    again = export(full, V8, out, "--format", "json", "--sign", key)
+    assert of_another not in again.err, "the same report"
+    other = export(full, V7, out, "--format", "json,md")
+    left = {line.partition(" ")[0] for line in other.err.splitlines() if of_another in line}
+    assert left == {str(out / name) for name in ("report.html", "junit.xml", "decision.dsse.json")}
+    signed = export(full, V7, out, "--sign", key)
+    assert of_another not in signed.err, "each file was written again"
+
+
 def test_decisions_are_numbered_and_each_kept(full: Door, key: Path) -> None:
     full.ok("sign", *release(V8), "--key", key)
     full.run("sign", *release(V7), "--key", key)

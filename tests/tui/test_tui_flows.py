@@ -43,7 +43,7 @@ async def test_one_enter_lands_on_the_event_that_broke_the_gate(shop: Bent) -> N
         await settle(pilot)
         await press(pilot, "enter")
         text = screen_text(app)
-        assert "› ▲  2 agent → issue_refund" in text
+        assert "› ▲  2 agent  → issue_refund" in text
         assert "▲ forbidden:issue_refund" in text
         assert "[ attempt 1 ]" in text
         await press(pilot, "escape")
@@ -116,7 +116,7 @@ async def test_stepping_through_findings_attempts_and_episodes(shop: Bent) -> No
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "enter", "n")
-        assert "› ✗  4 world ◊ state snapshot" in screen_text(app)
+        assert "› ✗  4 world  ◊ state snapshot" in screen_text(app)
         await press(pilot, "n")
         assert "no more findings" in screen_text(app)
         await press(pilot, "right_square_bracket")
@@ -132,7 +132,7 @@ async def test_a_clause_leads_to_its_event(shop: Bent) -> None:
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "enter", "tab", "tab", "j", "enter")
-        assert "› ✗  4 world ◊ state snapshot" in screen_text(app)
+        assert "› ✗  4 world  ◊ state snapshot" in screen_text(app)
 
 
 async def test_views_of_an_event(shop: Bent) -> None:
@@ -311,7 +311,7 @@ async def test_a_change_while_going_somewhere_does_not_lose_the_landing(shop: Be
         await pilot.press("enter")
         app.post_message(ReviewerApp.StoreChanged(99))
         await settle(pilot)
-        assert "› ▲  2 agent → issue_refund" in screen_text(app)
+        assert "› ▲  2 agent  → issue_refund" in screen_text(app)
         assert "more below, G" not in screen_text(app)
         await press(pilot, "escape")
         await pilot.press("f")
@@ -332,7 +332,7 @@ async def test_a_running_trace_grows_at_its_end(door: Door) -> None:
         await changed(pilot)
         text = screen_text(app)
         assert "events 7" in text
-        assert "› ▲  2 agent → issue_refund" in text
+        assert "› ▲  2 agent  → issue_refund" in text
         assert "2 more below" in text
 
 

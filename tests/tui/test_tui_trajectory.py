@@ -227,7 +227,7 @@ def test_who_acts_is_told_by_a_word(width: int) -> None:
     actors = ["agent", "user", "simulated_user", "system", "planner", "world"]
     lines = [told(width, row(actor=actor)) for actor in actors]
     assert len(set(lines)) == len(actors)
-    for word, line in zip(("agent", "user", "sim", "s", "»p", "»w"), lines, strict=True):
+    for word, line in zip(("agent", "user", "sim", "system", "»p", "»w"), lines, strict=True):
         assert line.lstrip(" 1").startswith(word)
     assert width < 100 or "»planner" in lines[4]
     assert told(width, row(kind="state_snapshot")).lstrip(" 1").startswith("world")
@@ -278,7 +278,7 @@ async def test_matches_are_styled_and_also_marked_with_a_sign(shop: Bent) -> Non
     async with at(TrajectoryScreen(ATTACK), shop) as (app, pilot):
         await press(pilot, "g", "slash")
         await typed(pilot, "verify")
-        assert "/   3 agent → verify_state" in screen_text(app)
+        assert "/   3 agent  → verify_state" in screen_text(app)
         assert segments_with(app, "verify")
 
 

@@ -128,11 +128,13 @@ class PrintableReport(NamedTuple):
 
 
 class ExportedReport(NamedTuple):
-    """A written report: (path, sha256) of each of its files."""
+    """A written report: (path, sha256) of each of its files, and the paths of files of another
+    report that an earlier export left there."""
 
     built: CandidateReport
     files: tuple[tuple[str, str], ...]
     exit_code: int
+    left: tuple[str, ...] = ()
 
 
 class Together(NamedTuple):
@@ -538,8 +540,9 @@ class ReportsRoom(Room):
             key = self._opened.candidate(connection, suite_id, candidate_id)[1]
             signed = decisions.envelope_on(connection, key, built.digest)
         if signed is not None:
-            files += renderings.write_files(folder, {"decision.dsse.json": signed})
-        return ExportedReport(built, tuple(files), built.exit_code)
+            files += renderings.write_files(folder, {renderings.DECISION: signed})
+        left = renderings.left_in(folder, built.digest)
+        return ExportedReport(built, tuple(files), built.exit_code, left)
 
     def release(self, path: str) -> BuiltRelease:
         """Return the report on the release of several suites that a release.json names. Raises

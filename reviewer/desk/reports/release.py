@@ -55,10 +55,12 @@ class BuiltRelease(NamedTuple):
 
 
 class ExportedRelease(NamedTuple):
-    """A release that was written out: (path, sha256) of every file."""
+    """A release that was written out: (path, sha256) of every file, and the paths of files of other
+    reports that an earlier export left in the folders of its suites."""
 
     built: BuiltRelease
     files: tuple[tuple[str, str], ...]
+    left: tuple[str, ...] = ()
 
 
 def read_plan(workspace: Workspace, path: str) -> Release:
@@ -141,8 +143,10 @@ def export_release(
     )
     built = BuiltRelease(plan, _report(plan, suites), suites)
     files: list[tuple[str, str]] = []
+    left: list[str] = []
     for one, each in zip(plan.suites, shown, strict=True):
         files += renderings.write(each, out / one.suite_id, tuple(formats))
+        left += renderings.left_in(out / one.suite_id, each.built.digest)
     files += renderings.write_files(
         out,
         {
@@ -150,7 +154,7 @@ def export_release(
             REPORT_MD: release_markdown(built.report).encode(),
         },
     )
-    return ExportedRelease(built, tuple(files))
+    return ExportedRelease(built, tuple(files), tuple(left))
 
 
 def _report(plan: Release, suites: Sequence[BuiltSuite]) -> ReleaseReport:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations  # names used only in annotations are not imported
 
+import base64
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 FORMATS = ("json", "md", "html", "junit", "sarif", "github")
 USUAL = ("json", "md", "html", "junit")
 """The formats written when none is named."""
+DECISION = "decision.dsse.json"
+"""The signed decision beside a report."""
 FILES = {
     "json": "report.json",
     "md": "report.md",
@@ -143,6 +146,25 @@ def write_files(
         (str(out / name), digests.get(name) or hashlib.sha256(data).hexdigest())
         for name, data in files.items()
     ]
+
+
+def left_in(folder: Path, digest: str) -> tuple[str, ...]:
+    """Return the paths of a folder's renderings and decision that an earlier export left: they do
+    not name this report's digest."""
+    names = (*(FILES[name] for name in FORMATS if name not in ("json", "github")), DECISION)
+    return tuple(str(folder / name) for name in names if _of_another(folder / name, digest))
+
+
+def _of_another(path: Path, digest: str) -> bool:
+    if not path.is_file():
+        return False
+    try:
+        data = path.read_bytes()
+        if path.name == DECISION:
+            data = base64.b64decode(json.loads(data)["payload"])
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return True
+    return digest.encode() not in data
 
 
 ARCHIVED = "its events are archived outside the store, and not available"

@@ -33,7 +33,7 @@ KINDS = {
     "state_snapshot": "◊",
     "error": "*",
 }
-WHO, WHOLE_NAMES = 5, 11
+WHO, WHOLE_NAMES = 6, 11
 """Columns of the actor, on a narrow screen and where status and cost have columns."""
 ROOMY = 100
 """Columns from which status and cost have their own."""

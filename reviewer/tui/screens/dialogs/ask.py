@@ -117,7 +117,13 @@ def export_to(screen: DeskScreen, suite_id: str, candidate_id: str) -> None:
         folder = done.files[0][0].rpartition("/")[0] if done.files else "nowhere"
         count = plural(len(done.files), "file")
         told = f"exported {count} to {folder}/, exit code would be {done.exit_code}"
-        screen.say(visible_line(told), "pass")
+        if done.left:
+            names = ", ".join(path.rpartition("/")[2] for path in done.left)
+            screen.say(
+                visible_line(f"{told}; of another report, left there: {names}"), "not_measured"
+            )
+        else:
+            screen.say(visible_line(told), "pass")
 
     screen.app.push_screen(
         PromptScreen("export to", release_folder(candidate_id), "a folder"), write

@@ -27,6 +27,10 @@ LEGEND: Line = [
 ]
 
 
+_LEAST_WHY = 48
+"""Columns that the reason for a missing rate keeps, however much is beside it."""
+
+
 def context(
     suite: SuiteInfo, candidate_id: str, decided: str | None, names: Sequence[str], width: int
 ) -> list[Span]:
@@ -111,15 +115,16 @@ def figures(card: Scorecard, width: int) -> list[Line]:
     if slots.extra:
         extra.append(f"{slots.extra} extra")
     attempts = [Span(" attempts ", "dim"), Span(", ".join(extra))]
+    whys = Span(_interval(hard, width)), Span(_interval(hat, width))
     rate = [
         Span(" hard pass ", "dim"),
         Span(_passed(hard, width), _judged(hard.value, hard.policy)),
-        Span(_interval(hard, width)),
+        whys[0],
     ]
     repeat = [
         Span(f" pass^{card.pass_hat_k} ", "dim"),
         Span(words.possible(hat), _judged(hat.value, hat.policy)),
-        Span(_interval(hat, width)),
+        whys[1],
         Span(f" policy {words.policy(hat.policy)}", "dim"),
     ]
     critical = _critical(card)
@@ -152,7 +157,10 @@ def figures(card: Scorecard, width: int) -> list[Line]:
             rate += [Span(f"   {t.partition(';')[0]}") for t in (*card.users, *card.lost)]
         right += [Span("   latency ", "dim"), Span(latency)]
         gap = Span("    ")
-        return [[*attempts, gap, *rate], [*repeat, gap, *right]]
+        lines = [*attempts, gap, *rate], [*repeat, gap, *right]
+        return [
+            _fitted(line, line.index(why), width) for line, why in zip(lines, whys, strict=True)
+        ]
     if width_of([*attempts, *rate]) >= width:  # every count stays; words and the rate are shortened
         attempts[0] = Span(" ")
         if width_of([*attempts, *rate]) >= width:
@@ -179,8 +187,15 @@ def _passed(rate: Rate, width: int) -> str:
 def _interval(rate: Rate, width: int) -> str:
     """Return the interval; on a wide screen, the reason why there is no rate."""
     if rate.value is None:
-        return cut(f" {words.interval(rate)}", 48) if width >= 160 else ""
+        return f" {words.interval(rate)}" if width >= 160 else ""
     return f" {words.interval(rate)}"
+
+
+def _fitted(line: list[Span], place: int, width: int) -> list[Span]:
+    """Return a line whose long part is cut by as much as the line is too wide."""
+    long = line[place]
+    size = max(_LEAST_WHY, width_of([long]) - max(0, width_of(line) - width))
+    return [*line[:place], long._replace(text=cut(long.text, size)), *line[place + 1 :]]
 
 
 def _judged(value: float | None, limit: float | None) -> str:
