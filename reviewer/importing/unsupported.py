@@ -31,7 +31,7 @@ def _tool(head: Head) -> str:
         return name
     if head.start[257:262] == b"ustar":
         return _TAR
-    if _PROMPTFOO_HEADER in head.start.partition(b"\n")[0]:
+    if _PROMPTFOO_HEADER in head.start.partition(b"\n")[0] or _PROMPTFOO_PAGE.match(head.text):
         return _PROMPTFOO
     for row in _rows(head):
         for known in _by_names[tuple(row)]:
@@ -79,6 +79,10 @@ def _told_beside(head: Head, name: str) -> bool:
 _PARQUET = "a Parquet file"
 _PROMPTFOO = "promptfoo's results for people"
 _PROMPTFOO_HEADER = b",Status,Score,Named Scores,"
+_PROMPTFOO_PAGE = re.compile(
+    rb"<!doctype html>.*?(?:aria-label=\"Promptfoo\"|td\[data-content\^='\[PASS\]'\])",
+    re.DOTALL | re.I,
+)
 _SCREEN = "Cline's or Roo Code's screen messages"
 _AG2_LOG = "AG2's log of requests, a database"
 _GOOSE = "what goose printed for people"
@@ -355,7 +359,7 @@ _TOOLS: tuple[_Tool, ...] = (
     _Tool(_KIMI, ("type", "protocol_version"), _among("type", "metadata")),
     _Tool(_KIMI, ("role",), _among("role", "_checkpoint", "_usage", "_system_prompt")),
     _Tool(_CURSOR, ("role", "message"), _of_cursor),
-    _Tool("an Amp thread", ("id", "created", "messages"), _starts("id", "T-")),
+    _Tool("an Amp thread", ("v", "id", "created", "messages"), _starts("id", "T-")),
     _Tool("a Zed conversation", ("zed", "version", "messages")),
     _Tool("an Antigravity session", ("step_index", "source", "type", "status")),
     _Tool("a Copilot Chat export", ("requesterUsername", "responderUsername", "requests")),

@@ -82,10 +82,18 @@ def test_a_tool_without_a_reader_is_named_in_one_line(
     assert door.one("SELECT count(*) FROM trace") == 0
 
 
+def test_messages_of_a_ticket_are_no_amp_thread(door: Door) -> None:
+    said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    told = door.take("t.json", json.dumps({"id": "T-104", "created": 1, "messages": said}))
+    assert told.code == 0, told
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [("r.yaml", "evalId: eval-Zic-2026-11-28T12:58:31\nresults:\n  version: 3\n"),
      ("r.xml", "<promptfoo>\n  <evalId>eval-Zic</evalId>\n</promptfoo>\n"),
+     ("r.html", "<!doctype html>\n<body><div aria-label=\"Promptfoo\"></div></body>\n"),
+     ("r.htm", "<!doctype html>\n<style>td[data-content^='[PASS]'] {color: green;}</style>\n"),
      ("r.csv", "q,[openai:chat:m] {{q}},Status,Score,Named Scores,Grader Reason\na,b,PASS,1,,\n")],
 )  # fmt: skip
 def test_promptfoos_other_outputs_are_named(door: Door, name: str, content: str) -> None:

@@ -8,6 +8,7 @@ state of a session is the framework's own, not that of the world that the agent 
 
 from collections.abc import Iterator
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
 from reviewer.importing.draft import CUT, Draft, elapsed_ms
@@ -95,8 +96,11 @@ def session(source: Source, number: int, value: Any, name: str = GoogleAdkReader
         if found:
             draft.source[name] = list(dict.fromkeys(found))
     app = text(_of(value, "app_name"))
+    episode_id = episode_of(source, number, {"session_id": own}, draft)
+    owner = _owner(app, text(_of(value, "user_id")))
+    draft.identity = f"session:{owner}/{draft.identity.removeprefix('session:')}"
     return draft.foreign(
-        episode_id=episode_of(source, number, {"session_id": own}, draft),
+        episode_id=episode_id,
         candidate_id=source.candidate or app or source.home,
         final_message=draft.last_words(),
         latency_ms=took,
@@ -105,6 +109,11 @@ def session(source: Source, number: int, value: Any, name: str = GoogleAdkReader
         usage=usage_of([_of(one, "usage_metadata") for one in spoken]),
         title=app,
     )
+
+
+def _owner(app: str, user: str) -> str:
+    """Return a short digest of whose session it is: an id is one session of one user of one app."""
+    return sha256(f"{app}\0{user}".encode("utf-8", "replace")).hexdigest()[:12]
 
 
 class _Events:

@@ -112,6 +112,21 @@ def test_adk_both_spellings_say_the_same(tmp_path: Path) -> None:
     assert plain["source"]["agents"] == ["lamp_desk", "refund_desk"]
 
 
+def test_adk_a_session_of_another_user_is_no_part_of_this_one(tmp_path: Path, door: Door) -> None:
+    """Ids of sessions are a user's own, and a longer session takes the place of its first part."""
+    first = [event("user", {"text": "Hi"}), event("desk", {"text": "Hello"})]
+    more = [event("user", {"text": "Bye"}), event("desk", {"text": "Goodbye"})]
+    mine, theirs = tmp_path / "mine.json", tmp_path / "theirs.json"
+    mine.write_text(json.dumps(session(*first)))
+    theirs.write_text(json.dumps({**session(*first, *more), "userId": "v"}))
+    door.ok("import", mine, theirs)
+    assert door.rows("SELECT attempt FROM trace ORDER BY 1") == [(1,), (2,)]
+    mine.write_text(json.dumps(snake(session(*first, *more))))
+    door.ok("import", mine)
+    assert door.rows("SELECT attempt FROM trace ORDER BY 1") == [(1,), (2,)]
+    assert door.one("SELECT count(*) FROM revision") == 1
+
+
 def test_adk_streamed_pieces_and_thoughts_are_no_answers(tmp_path: Path) -> None:
     value = session(
         event("user", {"text": "Hi"}),
