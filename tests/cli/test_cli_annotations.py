@@ -751,6 +751,95 @@ def test_a_kill_leaves_all_of_a_file_or_nothing(single: Door) -> None:
         single.healthy()
 
 
+# Nothing that nobody said -------------------------------------------------------------------------
+
+
+def test_an_annotation_that_a_program_sent_to_phoenix_as_a_persons_is_no_label(
+    stored: Door,
+) -> None:
+    page = json.loads((ANNOTATIONS / "phoenix_annotations.json").read_bytes())["data"][:1]
+    for source, why in (
+        ("API", "was made by a program or a model (source API)"),
+        (None, "has no source: nothing says whether a person gave it"),
+    ):
+        sent = stored.file(f"{source}.json", json.dumps([{**page[0], "source": source}]))
+        said = taken(stored, "phoenix", sent, maps=STORES)
+        assert (said.code, reasons(said), labels(stored)) == (20, {why: 1}, [])
+
+
+@pytest.mark.parametrize("lines", [False, True])
+def test_a_score_that_states_a_member_twice_is_refused(traced: Door, lines: bool) -> None:
+    evaluated = json.dumps(score(source="EVAL", id="e"))
+    twice = evaluated.replace('"source": "EVAL"', '"source": "EVAL", "source": "ANNOTATION"')
+    data = f"{json.dumps(score())}\n{twice}" if lines else f"[{twice}]"
+    said = taken(traced, "langfuse", traced.file("twice.json", data))
+    assert (said.code, len(labels(traced))) == (20, int(lines))
+    assert "states a member of an object twice: nothing says which one holds" in said.err
+
+
+def test_an_assessment_in_a_text_that_states_a_member_twice_is_refused(
+    traced: Door,
+) -> None:
+    whole = json.dumps(json.loads((ANNOTATIONS / "mlflow_trace.json").read_bytes()))
+    judged = '"source_type": "LLM_JUDGE"'
+    twice = whole.replace(judged, f'{judged}, "source_type": "HUMAN"')
+    row = {"trace_id": "tr", "trace": twice, "assessments": []}
+    said = taken(traced, "mlflow", traced.file("twice.jsonl", [row, row]))
+    assert (twice != whole, said.code, labels(traced)) == (True, 20, [])
+    assert "has a JSON text that states a member of an object twice" in said.err
+
+
+def test_annotators_whose_names_are_not_readable_are_not_taken_for_one(traced: Door) -> None:
+    rows = [json.dumps(score(id=key, authorUserId="ann@")).encode() for key in "ab"]
+    data = rows[0].replace(b"ann@", b"ann\xff") + b"\n" + rows[1].replace(b"ann@", b"ann\xfe")
+    said = taken(traced, "langfuse", traced.file("bytes.jsonl", data))
+    assert (said.code, counts(said)["refused"], labels(traced)) == (20, 2, [])
+    assert "row 2: $: has bytes that are not UTF-8" in said.err
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [(None, "2026-03-02T09:00:00Z"), ("2026-03-02T09:00:00", "2026-03-01T09:00:00Z")],
+)
+def test_a_value_replaces_none_whose_time_is_not_known(
+    traced: Door, first: str | None, second: str
+) -> None:
+    rows = [told(1, 1) | {"updatedAt": first}, told(0, 1) | {"updatedAt": second}]
+    said = taken(traced, "langfuse", traced.file("both.json", json.dumps(rows)))
+    assert (said.code, counts(said)["added"], counts(said)["refused"]) == (20, 1, 1)
+    assert "no time shows which is later" in said.err
+
+
+def test_a_person_who_changes_the_annotation_of_another_is_given_none_of_their_words(
+    traced: Door,
+) -> None:
+    other = told(0, 2) | {"authorUserId": "ben", "comment": None}
+    path = traced.file("two.json", json.dumps([told(1, 1), other]))
+    said = taken(traced, "langfuse", path)
+    assert (said.code, counts(said)["added"], counts(said)["revised"]) == (0, 2, 0)
+    assert [(x["reviewer"], x["marks"], x["note"]) for x in labels(traced)] == [
+        ("langfuse:cm8annotatora", {"accurate": 1}, "states the outcome"),
+        ("langfuse:ben", {"accurate": 2}, ""),
+    ]
+
+
+def test_an_unchanged_annotation_under_another_name_of_its_person_counts_once(
+    traced: Door,
+) -> None:
+    named = score(authorUserId="Ann", comment=None)
+    said = taken(traced, "langfuse", traced.file("two.json", json.dumps([score(), named])))
+    assert (said.code, counts(said)["added"], counts(said)["known"]) == (0, 1, 1)
+
+
+def test_a_score_that_contradicts_itself_or_is_about_a_step_is_no_label(traced: Door) -> None:
+    step = {"subject": {"kind": "observation", "id": "o"}, "observationId": None}
+    rows = [score(value=1.0, stringValue="False"), score(**step)]
+    said = taken(traced, "langfuse", traced.file("odd.json", json.dumps(rows)))
+    assert (said.code, counts(said)["refused"], labels(traced)) == (20, 1, [])
+    assert "row 1: $: `value` and `stringValue` contradict each other" in said.err
+    assert reasons(said) == {"is about a step (observation), not about the attempt": 1}
+
+
 # The label itself ---------------------------------------------------------------------------------
 
 

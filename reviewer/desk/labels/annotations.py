@@ -244,7 +244,7 @@ class _Taking:
         if isinstance(label, str):
             self._refuse(one.row, label)
             return
-        if before is not None and _same(before, label):
+        if before is not None and (_same(before, label) or _renamed(before, label)):
             self._again += 1
             return
         try:
@@ -252,7 +252,7 @@ class _Taking:
         except ContractError as error:
             self._refuse(one.row, "; ".join(f"{p.path} {p.reason}" for p in error.problems))
             return
-        self._revised += before is not None
+        self._revised += sealed.revises is not None
         self._known[key] = sealed
         self._fresh.append((f"{self._name}: row {one.row}", sealed))
 
@@ -271,15 +271,18 @@ class _Taking:
         record, said = found.record, {name: self._masked(text) for name, text in now.said.items()}
         now = msgspec.structs.replace(now, said=said)
         note = self._masked(one.note)[:MOST_NOTE]
+        reviewer, revises = self._annotator(one.annotator), None
         if before is not None and isinstance(before.origin, Origin):
-            told = before.origin.said
-            if contradicts(now, before.marks, told) and not changed > before.origin.changed:
+            told, was = before.origin.said, before.origin.changed
+            if contradicts(now, before.marks, told) and not _newer(changed, was):
                 where = "in this file" if before.origin.file == self._digest else "before"
                 return (
                     f"annotation {shown(key, 40)} has another value {where}, and no time shows "
                     "which is later: export it with the time of its last change"
                 )
-            now, note = with_earlier(now, before.marks, told), note or before.note
+            if before.reviewer == reviewer:  # what another person said stays theirs
+                now, note = with_earlier(now, before.marks, told), note or before.note
+                revises = before.uid
             if not isinstance(before.record, str) or before.record not in found.records:
                 return f"annotation {shown(key, 40)} was imported for another attempt before"
             record = before.record
@@ -292,12 +295,12 @@ class _Taking:
             episode_id=found.episode_id,
             marks=now.marks,
             note=note,
-            reviewer=self._annotator(one.annotator),
+            reviewer=reviewer,
             rubric_id=rubric.rubric_id,
             rubric_version=rubric.version,
             rubric_digest=self._ruled.rubric_digest,
             at=changed or utc(one.made) or self._now,
-            revises=None if before is None else before.uid,
+            revises=revises,
             traces=(found.trace_id,),
             record=record,
             origin=Origin(
@@ -336,6 +339,18 @@ class _Taking:
 def _digest(kind: str, *parts: str) -> str:
     data = "\0".join(parts).encode("utf-8", "replace")
     return f"{kind}-{sha256(data).hexdigest()[:32]}"
+
+
+def _newer(changed: str, was: str) -> bool:
+    """Return whether both times are known and the first is later."""
+    return bool(was) and changed > was
+
+
+def _renamed(before: Label, label: Label) -> bool:
+    """Return whether only the person's name differs, and no time shows a change."""
+    was, now = before.origin, label.origin
+    later = was and now and _newer(now.changed, was.changed)
+    return label.reviewer != before.reviewer and not later
 
 
 def _same(one: Label, other: Label) -> bool:

@@ -4,7 +4,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from reviewer.importing.annotations import BadFile, BadRecord
-from reviewer.importing.foreign_json import NotJson, parse
+from reviewer.importing.foreign_json import NOT_UTF8, REPEATED, NotJson, parse
+
+_UNCERTAIN = {
+    REPEATED: "states a member of an object twice: nothing says which one holds",
+    NOT_UTF8: "has bytes that are not UTF-8",
+}
 
 
 def objects_of(data: bytes) -> Iterator[dict[str, Any] | BadRecord]:
@@ -20,11 +25,14 @@ def objects_of(data: bytes) -> Iterator[dict[str, Any] | BadRecord]:
 
 
 def _values(data: bytes) -> Iterator[tuple[int, Any]]:
+    notes: set[str] = set()
     try:
-        value = parse(data)
+        value = parse(data, notes)
     except (NotJson, RecursionError):
         yield from _lines(data)
         return
+    if why := _uncertain(notes):
+        raise BadFile(why, "export the file again")
     yield from enumerate(value if isinstance(value, list) else [value], 1)
 
 
@@ -33,20 +41,34 @@ def _lines(data: bytes) -> Iterator[tuple[int, Any]]:
     if len(lines) < 2:
         raise BadFile("is no JSON", "export the file again as JSON, JSON lines or CSV")
     for number, line in enumerate(lines, 1):
+        notes: set[str] = set()
         try:
-            yield number, parse(line)
+            value = parse(line, notes)
         except (NotJson, RecursionError):
             yield number, BadRecord(number, "is no JSON")
+            continue
+        why = _uncertain(notes)
+        yield number, BadRecord(number, why) if why else value
+
+
+def _uncertain(notes: set[str]) -> str | None:
+    """Return why JSON does not say who gave which answer, or None."""
+    return next((why for note, why in _UNCERTAIN.items() if note in notes), None)
 
 
 def loaded(value: Any) -> Any:
-    """Return the value of a text that is itself JSON; any other value unchanged."""
-    if isinstance(value, str) and value[:1] in ("{", "["):
-        try:
-            return parse(value.encode("utf-8", "replace"))
-        except (NotJson, RecursionError):
-            return value
-    return value
+    """Return the value of a text that is itself JSON; any other value unchanged. Raises BadFile for
+    JSON that does not say who gave which answer."""
+    if not (isinstance(value, str) and value[:1] in ("{", "[")):
+        return value
+    notes: set[str] = set()
+    try:
+        found = parse(value.encode("utf-8", "replace"), notes)
+    except (NotJson, RecursionError):
+        return value
+    if why := _uncertain(notes):
+        raise BadFile(f"has a JSON text that {why}", "export the file again")
+    return found
 
 
 def word(value: Any) -> str:

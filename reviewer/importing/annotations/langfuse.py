@@ -22,6 +22,7 @@ _NO_ATTEMPT = {
     "sessionId": "is about a session, not about one trace",
     "datasetRunId": "is about a dataset run, not about one trace",
 }
+_TRUTH = {"true": "1", "false": "0"}
 _UNREAD = ("TEXT", "CORRECTION")
 
 
@@ -57,10 +58,11 @@ def _record(row: int, given: Any) -> Record:
         return BadRecord(row, "`source` is missing: nothing says whether a person made it")
     if source != "ANNOTATION":
         return LeftOut(row, f"was made by a program or a model (source {source[:40]})")
-    given = {**_of_subject(given.get("subject")), **given}
+    about = _of_subject(given.get("subject"))
     for member, why in _NO_ATTEMPT.items():
-        if given.get(member):
+        if given.get(member) or about.get(member):
             return LeftOut(row, why)
+    given = {**given, **about}
     kind, key, trace = (word(given.get(name)) for name in ("dataType", "id", "traceId"))
     if kind in _UNREAD:
         return LeftOut(row, f"is a {kind.lower()}, not an answer")
@@ -73,6 +75,8 @@ def _record(row: int, given: Any) -> Record:
     said = _said(kind, given)
     if not said:
         return LeftOut(row, "has no value")
+    if kind == "BOOLEAN" and len({_TRUTH.get(form.lower(), form) for form in said}) > 1:
+        return BadRecord(row, "`value` and `stringValue` contradict each other")
     return Annotation(
         row=row,
         key=key,

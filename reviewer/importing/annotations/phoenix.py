@@ -1,7 +1,8 @@
 """Phoenix, by Arize: annotations of traces with the kind HUMAN, as its API returns them
 (`/v1/projects/…/trace_annotations`), or one per line or element.
 
-An annotation of the kind LLM or CODE is a model's or a program's and never a person's.
+An annotation of the kind LLM or CODE, or with another source than APP, is a model's or a program's
+and never a person's: Phoenix's clients send HUMAN unless told otherwise, with the user of the key.
 """
 
 from collections.abc import Iterator
@@ -38,6 +39,11 @@ def _record(row: int, given: Any) -> Record:
         return LeftOut(row, "has no annotator_kind: nothing says whether a person gave it")
     if kind != "HUMAN":
         return LeftOut(row, f"was made by a program or a model (annotator_kind {kind[:40]})")
+    source = word(given.get("source"))
+    if not source:
+        return LeftOut(row, "has no source: nothing says whether a person gave it")
+    if source != "APP":
+        return LeftOut(row, f"was made by a program or a model (source {source[:40]})")
     for member, why in _NO_ATTEMPT.items():
         if given.get(member):
             return LeftOut(row, why)
