@@ -1,10 +1,13 @@
 """Attempts numbered beyond the plan that came in before it was filled count as in the plan."""
 
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 from doors import SUITE, V7, V8, Door, copied, passing, shipped
+
+from reviewer.db.queries.attempts import early_attempts
 
 
 def unverified(attempt: int) -> dict[str, Any]:
@@ -61,3 +64,22 @@ def test_an_early_attempt_without_a_verdict_holds(door: Door) -> None:
     said = door.run("--export-report", door.root / "out", "--suite", SUITE, "--candidate", V8)
     assert said.code == 10
     assert "needs verdict of 1 early attempt" in said.out
+
+
+def test_many_attempts_beyond_a_large_plan_are_compared_at_once() -> None:
+    base = sqlite3.connect(":memory:")
+    base.executescript(
+        "CREATE TABLE trace (id INTEGER PRIMARY KEY, candidate, episode, attempt, source, record,"
+        " passed, infra); CREATE UNIQUE INDEX slot ON trace (candidate, episode, attempt);"
+        "CREATE TABLE source (id INTEGER PRIMARY KEY, reader); INSERT INTO source VALUES (1, 'a');"
+        "CREATE TABLE episode (id INTEGER PRIMARY KEY, episode_id); INSERT INTO episode"
+        " VALUES (1, 'e'); CREATE TABLE first_set (candidate, episode, last);"
+        "INSERT INTO first_set VALUES (1, 1, 1000);"
+    )
+    base.executemany(
+        "INSERT INTO trace VALUES (?, 1, 1, ?, 1, 0, 1, 0)", ((n, n) for n in range(1, 2001))
+    )
+    steps: list[None] = []
+    base.set_progress_handler(lambda: steps.append(None), 1000)
+    assert early_attempts(base, 1) == []
+    assert len(steps) < 200

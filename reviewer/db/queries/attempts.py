@@ -68,14 +68,18 @@ def early_attempts(connection: sqlite3.Connection, candidate: int) -> list[Merge
     """Return the attempts beyond a first complete set that came into this store before one of the
     set: by another import or run, and not by a merge, whose order decides nothing."""
     rows = connection.execute(
-        "SELECT t.episode, e.episode_id, t.attempt, t.source, t.record, t.passed FROM first_set f"
-        " JOIN trace t ON t.candidate = f.candidate AND t.episode = f.episode"
-        " AND t.attempt > f.last"
-        " JOIN episode e ON e.id = t.episode"
-        " WHERE f.candidate=? AND t.infra = 0 AND EXISTS (SELECT 1 FROM trace s"
-        " JOIN source o ON o.id = s.source WHERE s.candidate = f.candidate"
-        " AND s.episode = f.episode AND s.attempt <= f.last AND s.id > t.id"
-        " AND s.source <> t.source AND o.reader <> ?) ORDER BY 1, 3",
+        # The last attempts of two sources say which others came before one of another source.
+        "WITH last_of AS (SELECT f.episode, s.source, max(s.id) AS id FROM first_set f"
+        " CROSS JOIN trace s ON s.candidate = f.candidate AND s.episode = f.episode"
+        " AND s.attempt <= f.last JOIN source o ON o.id = s.source"
+        " WHERE f.candidate=?1 AND o.reader <> ?2 GROUP BY 1, 2),"
+        " latest AS MATERIALIZED (SELECT * FROM (SELECT *, row_number() OVER"
+        " (PARTITION BY episode ORDER BY id DESC) AS place FROM last_of) WHERE place <= 2)"
+        " SELECT t.episode, e.episode_id, t.attempt, t.source, t.record, t.passed FROM first_set f"
+        " CROSS JOIN trace t ON t.candidate = f.candidate AND t.episode = f.episode"
+        " AND t.attempt > f.last JOIN episode e ON e.id = t.episode"
+        " WHERE f.candidate=?1 AND t.infra = 0 AND EXISTS (SELECT 1 FROM latest l"
+        " WHERE l.episode = f.episode AND l.id > t.id AND l.source <> t.source) ORDER BY 1, 3",
         (candidate, MERGE_READER),
     ).fetchall()
     return [MergedAttempt(*row) for row in rows]
