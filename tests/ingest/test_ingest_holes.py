@@ -241,6 +241,57 @@ def test_a_stored_session_of_opencode_without_a_message_or_a_step_is_not_measure
         assert unread(record), name
 
 
+FORBIDDEN = {
+    "id": "prt_9", **PART, "type": "tool", "tool": "forbidden", "callID": "f", "state": CALL,
+}  # fmt: skip
+LOST = {**FORBIDDEN, "messageID": "msg_7"}
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"part/msg_7/prt_9.json": {**LOST, "sessionID": None}},
+        {"part/msg_7/prt_1.json": "{", "part/msg_7/prt_9.json": LOST},
+        {"part/msg_7/prt_1.json": {**LOST, "sessionID": "ses_2"}, "part/msg_7/prt_9.json": LOST},
+        {"part/msg_2/deeper/prt_9.json": FORBIDDEN},
+        {"part/msg_2/prt_9.json.tmp": FORBIDDEN},
+        {"part/msg_2/prt_9.JSON": FORBIDDEN},
+        *({"part/msg_2/prt_9.json": {**FORBIDDEN, "type": one}} for one in ("reasoning", "text")),
+        {"part/msg_1/prt_9.json": {**FORBIDDEN, "messageID": "msg_1", "type": "text"}},
+        {
+            "session/global/ses_2.json": {
+                "id": "ses_2", "parentID": "ses_1", "projectID": "global", "time": {},
+            },
+            "message/ses_2/msg_9.json": {
+                "id": "msg_9", "sessionID": "ses_2", "role": "assistant", "time": {},
+            },
+            "part/msg_9/prt_9.json": {**FORBIDDEN, "messageID": "msg_9", "sessionID": "ses_2"},
+        },
+    ],
+)  # fmt: skip
+def test_a_call_anywhere_in_the_storage_of_opencode_is_told_or_leaves_the_session_not_measured(
+    files: dict[str, Any], tmp_path: Path
+) -> None:
+    session = opencode(tmp_path)
+    for place, value in files.items():
+        path = tmp_path / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(value if isinstance(value, str) else json.dumps(value))
+    (record,) = records("opencode-export", session)
+    assert unread(record) or "forbidden" in json.dumps(record["events"])
+
+
+def test_a_linked_folder_of_parts_without_a_message_leaves_a_session_not_measured(
+    tmp_path: Path,
+) -> None:
+    session = opencode(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/prt_9.json").write_text(json.dumps(LOST))
+    (tmp_path / "part/msg_7").symlink_to(tmp_path / "elsewhere")
+    (record,) = records("opencode-export", session)
+    assert unread(record)
+
+
 def test_a_trace_of_mlflow_without_its_root_is_not_measured(tmp_path: Path) -> None:
     value = json.loads((FILES / "mlflow/trace_0.json").read_bytes())
     value["data"]["spans"] = [one for one in value["data"]["spans"] if one.get("parent_span_id")]

@@ -27,6 +27,7 @@ from reviewer.importing.formats.sessions import (
     took,
 )
 from reviewer.importing.formats.sessions.opencode_storage import (
+    children_of,
     files_in,
     folders_of,
     without_message,
@@ -43,6 +44,8 @@ _QUIET = frozenset(
         *("compaction", "retry", "subtask"),
     )
 )
+_CALL = frozenset(("tool", "callID", "state"))
+_OWN = re.compile(rb'"id"\s*:\s*"(ses_\w{1,60})"')
 _CHILD = re.compile(rb'"sessionI[dD]"\s*:\s*"(ses_\w{1,60})"')
 _ENDS = {"length": "max_output_tokens", "content-filter": "content_filter", "error": "error"}
 _CALLING = ("tool-calls", "tool_calls", "tool_use")
@@ -139,6 +142,8 @@ def _beside(path: Path, seen: set[Path]) -> Iterator[Path]:
         raw = start_of(path, _MOST_READ)
     except (OSError, Unreadable):
         return
+    named = _OWN.search(raw)
+    own = named[1].decode() if named else ""
     folders = folders_of(path)
     if folders is not None:
         for file in files_in(folders.messages):
@@ -151,12 +156,13 @@ def _beside(path: Path, seen: set[Path]) -> Iterator[Path]:
                     continue
         for folder in without_message(folders, path.stem):
             yield from files_in(folder)
-    for own in dict.fromkeys(one.decode() for one in _CHILD.findall(raw)):
-        for child in sorted(path.parent.glob(f"*{own}.json")):
-            if child not in seen and child != path:
-                seen.add(child)
-                yield child
-                yield from _beside(child, seen)
+    called = dict.fromkeys(one.decode() for one in _CHILD.findall(raw))
+    children = [child for one in called for child in sorted(path.parent.glob(f"*{one}.json"))]
+    for child in (*children, *children_of(path.parent, own)):
+        if child not in seen and child != path:
+            seen.add(child)
+            yield child
+            yield from _beside(child, seen)
 
 
 def _stored(
@@ -231,7 +237,7 @@ class _Story:
         at = mapping(info.get("time")).get("created")
         typed: list[str] = []
         for part in objects(message.get("parts")):
-            if part.get("type") == "text":
+            if part.get("type") == "text" and not _of_call(part):
                 self.session.account.read(part, ("type", "text"))
                 if part.get("synthetic") is True or part.get("ignored") is True:
                     self.session.say("system", part.get("text"), at)
@@ -288,7 +294,7 @@ class _Story:
         """Read a part of an answer."""
         session, kind = self.session, part.get("type")
         at = mapping(part.get("time")).get("start")
-        if kind == "text":
+        if kind == "text" and not _of_call(part):
             session.account.read(part, ("type", "text"))
             side = "system" if part.get("synthetic") is True else actor or "agent"
             session.say(side, part.get("text"), at)
@@ -298,7 +304,7 @@ class _Story:
             self._other(part)
 
     def _other(self, part: dict[str, Any]) -> None:
-        if text(part.get("type")) in _QUIET:
+        if text(part.get("type")) in _QUIET and not _of_call(part):
             self.session.account.read(part, ("type",))
         else:
             self.session.odd(part.get("type"))
@@ -338,6 +344,11 @@ class _Story:
             session.result(seen, own, text(name), "ok", time.get("end"))
         elif status == "error":
             session.result(state.get("error"), own, text(name), "error", time.get("end"))
+
+
+def _of_call(part: dict[str, Any]) -> bool:
+    """Return whether a part has a member that only calls have, whatever type it states."""
+    return not _CALL.isdisjoint(part)
 
 
 def told(

@@ -2,13 +2,17 @@
 file for every one of them."""
 
 import os
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from reviewer.importing.formats.base import mapping, text, whole_value
+from reviewer.importing.pipeline.opening import start_of
+from reviewer.importing.pipeline.split import Unreadable
 
-_MOST = 50_000
+_INFO = 1 << 16
+_PARENT = re.compile(rb'"parentID"\s*:\s*"(ses_\w{1,60})"')
 
 
 class Folders(NamedTuple):
@@ -36,24 +40,48 @@ def without_message(folders: Folders, own: str) -> tuple[Path, ...]:
         return tuple(one for one in _below(folders.parts) if one.name not in known)
     above = folders.messages.parent
     state = tuple(_changed(one) for one in (folders.parts, *_below(above)))
-    return _lost(above, folders.parts, state).get(own, ())
+    lost = _lost(above, folders.parts, state)
+    return tuple(dict.fromkeys((*lost.get(own, ()), *lost.get("", ()))))
 
 
 @lru_cache(maxsize=4)
 def _lost(messages: Path, parts: Path, state: tuple[int, ...]) -> dict[str, tuple[Path, ...]]:
+    """Return session → the folders of parts without a message in which a file names it; under an
+    empty name those in which no file names any: they may be of each session."""
     known = {file.stem for folder in _below(messages) for file in files_in(folder)}
     found: dict[str, tuple[Path, ...]] = {}
     for folder in _below(parts):
-        if folder.name not in known and (files := files_in(folder)):
-            own = text(mapping(whole_value(files[0])).get("sessionID"))
+        if folder.name in known or not (files := files_in(folder)):
+            continue
+        named = {text(mapping(whole_value(file)).get("sessionID")) for file in files}
+        for own in named - {""} or {""}:
             found[own] = (*found.get(own, ()), folder)
+    return found
+
+
+def children_of(folder: Path, own: str) -> tuple[Path, ...]:
+    """Return the sessions of a folder that name one as their parent."""
+    return _parents(folder, _changed(folder)).get(own, ())
+
+
+@lru_cache(maxsize=4)
+def _parents(folder: Path, state: int) -> dict[str, tuple[Path, ...]]:
+    found: dict[str, tuple[Path, ...]] = {}
+    for path in sorted(folder.glob("*.json")):
+        try:
+            named = _PARENT.search(start_of(path, _INFO))
+        except (OSError, Unreadable):
+            continue
+        if named:
+            own = named[1].decode()
+            found[own] = (*found.get(own, ()), path)
     return found
 
 
 def _below(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as held:
-            return sorted(Path(one.path) for one in held if one.is_dir(follow_symlinks=False))
+            return sorted(Path(one.path) for one in held if one.is_dir())
     except OSError:
         return []
 
@@ -66,8 +94,6 @@ def _changed(folder: Path) -> int:
 
 
 def files_in(folder: Path) -> list[Path]:
-    try:
-        names = sorted(os.listdir(folder))[:_MOST]
-    except OSError:
-        return []
-    return [folder / name for name in names if name.endswith(".json")]
+    """Return the files in a folder and below it, except hidden ones."""
+    found = (Path(at) / name for at, _, names in os.walk(folder) for name in names)
+    return sorted(path for path in found if not path.name.startswith("."))
