@@ -94,6 +94,20 @@ def test_an_act_beside_what_is_read(
     assert unread(reader, path)
 
 
+def test_what_goose_itself_starts_is_no_act(tmp_path: Path) -> None:
+    path = copied("goose/export-1.52.json", tmp_path)
+    server = {"type": "stdio", "name": "lamps", "cmd": "npx", "args": ["-y", "lamps"], "envs": {}}
+    (value,), _ = values_of(path)
+    value["extension_data"] = {"enabled_extensions.v0": {"extensions": [server]}}
+    checks = [{"type": "shell", "command": "test -f lamps"}]
+    value["recipe"] = {"extensions": [dict(server)], "retry": {"max_retries": 1, "checks": checks}}
+    path.write_text(json.dumps(value))
+    assert not unread("goose-session", path)
+    server["tool_calls"] = [CALL]
+    path.write_text(json.dumps(value))
+    assert unread("goose-session", path)
+
+
 def test_a_call_in_a_message_of_the_user_of_pi(tmp_path: Path) -> None:
     path = copied("pi/session.jsonl", tmp_path)
     values, _ = values_of(path)

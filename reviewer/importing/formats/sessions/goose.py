@@ -39,6 +39,12 @@ _CONTENT = frozenset(("type", "id", "text", "toolCall", "toolResult", "metadata"
                       "annotations", "thinking", "signature", "data", "msg"))  # fmt: skip
 _HOLD = ("conversation", "messages")
 """Members in which a session's messages are."""
+_SETTINGS = (("extension_data", "enabled_extensions.v0", "extensions"), ("recipe", "extensions"),
+             ("recipe", "retry", "checks"))  # fmt: skip
+_SETTING = frozenset(("type", "name", "display_name", "description", "cmd", "args", "envs",
+                      "env_keys", "timeout", "bundled", "available_tools", "uri", "headers",
+                      "instructions", "code", "dependencies", "command"))  # fmt: skip
+"""Members that say what goose itself starts, an extension or a check: no call of the model."""
 _TOTALS = ("input_tokens", "output_tokens", "total_tokens")
 _CACHED = ("accumulated_cache_read_tokens", "cache_read_input_tokens")
 _OWN_WORDS = {
@@ -217,6 +223,9 @@ def told(
     for one in (said, *children.values()):
         session.account.tell(one.messages, draft, "conversation")
         facts = {name: held for name, held in one.facts.items() if name not in _HOLD}
+        for way in _SETTINGS:
+            for setting in objects(at_path(facts, *way)):
+                session.account.read(setting, _SETTING)
         session.account.tell(facts, draft, "session")
     stated = value.get("status", "completed") == "completed"
     if not (story.answered or story.ended) or not stated:
