@@ -767,6 +767,22 @@ def test_an_annotation_that_a_program_sent_to_phoenix_as_a_persons_is_no_label(
         assert (said.code, reasons(said), labels(stored)) == (20, {why: 1}, [])
 
 
+def test_a_slash_in_a_name_of_opik_makes_no_answer_another_persons(stored: Door) -> None:
+    trace = json.loads((ANNOTATIONS / "opik_trace.json").read_bytes())
+    given = {"source": "ui", "last_updated_at": "2026-03-01T09:00:00Z"}
+    trace["trace"]["feedback_scores"] = [
+        {"name": "accurate", "value_by_author": {"team/ann": {**given, "value": 1.0}}},
+        {"name": "accurate/team", "value_by_author": {"ann": {**given, "value": 0.0}}},
+    ]
+    maps = ("accurate=accurate:1=1", "accurate/team=access:0=2")
+    said = taken(stored, "opik", stored.file("slash.json", json.dumps(trace)), maps=maps)
+    assert (said.code, counts(said)["added"]) == (0, 2)
+    assert [(x["reviewer"], x["marks"]) for x in labels(stored)] == [
+        ("opik:team/ann", {"accurate": 1}),
+        ("opik:ann", {"access": 2}),
+    ]
+
+
 @pytest.mark.parametrize("lines", [False, True])
 def test_a_score_that_states_a_member_twice_is_refused(traced: Door, lines: bool) -> None:
     evaluated = json.dumps(score(source="EVAL", id="e"))

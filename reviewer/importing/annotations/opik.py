@@ -84,7 +84,7 @@ def _record(row: int, one: _Score) -> Record:
         return LeftOut(row, "has no value")
     return Annotation(
         row=row,
-        key="/".join((one.trace, one.name, one.author)),
+        key="/".join(map(_part, (one.trace, one.name, one.author))),
         trace=one.trace,
         task="",
         model="",
@@ -94,3 +94,8 @@ def _record(row: int, one: _Score) -> Record:
         made=word(given.get("created_at")),
         changed=word(given.get("last_updated_at")),
     )
+
+
+def _part(text: str) -> str:
+    """Return a part of a key, in which a slash is written so that it parts nothing."""
+    return text.replace("%", "%25").replace("/", "%2F")
