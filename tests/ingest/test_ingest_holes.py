@@ -2,6 +2,7 @@
 arguments that are gone, a row that others name, the beginning of a session."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -279,6 +280,27 @@ def test_a_call_anywhere_in_the_storage_of_opencode_is_told_or_leaves_the_sessio
         path.write_text(value if isinstance(value, str) else json.dumps(value))
     (record,) = records("opencode-export", session)
     assert unread(record) or "forbidden" in json.dumps(record["events"])
+
+
+@pytest.mark.parametrize("folder", ["session/global", "message/ses_1", "part/msg_2", "part/msg_9"])
+def test_a_pipe_among_the_files_of_opencode_keeps_nobody_waiting(
+    folder: str, tmp_path: Path
+) -> None:
+    session = opencode(tmp_path)
+    (tmp_path / folder).mkdir(exist_ok=True)
+    os.mkfifo(tmp_path / folder / "prt_x.json")
+    (record,) = records("opencode-export", session)
+    assert "bash" in json.dumps(record["events"])
+
+
+def test_a_pipe_in_the_place_of_a_sub_agents_log_keeps_nobody_waiting(tmp_path: Path) -> None:
+    session = FILES / "claude-code"
+    shutil.copytree(session, tmp_path / "s")
+    for log in sorted((tmp_path / "s").rglob("agent-*.jsonl")):
+        log.unlink()
+        os.mkfifo(log)
+    (record,) = records("claude-code", tmp_path / "s/9a7b165c-6146-4a06-b9c3-07c56c395f84.jsonl")
+    assert unread(record)
 
 
 def test_a_linked_folder_of_parts_without_a_message_leaves_a_session_not_measured(

@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import stat
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -66,9 +67,19 @@ def packing(start: bytes) -> str:
     return kind if unpacked else ""
 
 
+def at_once(path: Path) -> BinaryIO:
+    """Open a file. Raises OSError, and Unreadable for a pipe or a device: readers open files beside
+    the one that is imported, and an ordinary open waits for the writer of a pipe for ever."""
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if stat.S_ISREG(os.fstat(file).st_mode):
+        return os.fdopen(file, "rb")
+    os.close(file)
+    raise Unreadable("not a regular file")
+
+
 def as_it_is(path: Path) -> bool:
-    """Return whether the content of a file is its bytes. Raises OSError."""
-    with path.open("rb") as handle:
+    """Return whether the content of a file is its bytes. Raises OSError, Unreadable."""
+    with at_once(path) as handle:
         return not packing(handle.read(32))
 
 
@@ -86,7 +97,7 @@ def first_of(handle: BinaryIO, size: int) -> bytes:
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
     """Open the file's content, decompressed, seekable. Raises OSError, Unreadable."""
-    with path.open("rb") as handle:
+    with at_once(path) as handle:
         there = os.fstat(handle.fileno()).st_size
         small = 0 < there < SMALL
         start = handle.read(there + 1 if small else 32)
@@ -106,7 +117,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 def start_of(path: Path, size: int) -> bytes:
     """Return the first `size` bytes of the file's content. Raises OSError, Unreadable."""
-    with path.open("rb") as handle:
+    with at_once(path) as handle:
         start = first_of(handle, size)
         kind = packing(start)
         if not kind:

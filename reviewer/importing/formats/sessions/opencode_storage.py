@@ -67,7 +67,7 @@ def children_of(folder: Path, own: str) -> tuple[Path, ...]:
 @lru_cache(maxsize=4)
 def _parents(folder: Path, state: int) -> dict[str, tuple[Path, ...]]:
     found: dict[str, tuple[Path, ...]] = {}
-    for path in sorted(folder.glob("*.json")):
+    for path in sorted(filter(Path.is_file, folder.glob("*.json"))):
         try:
             named = _PARENT.search(start_of(path, _INFO))
         except (OSError, Unreadable):
@@ -94,6 +94,7 @@ def _changed(folder: Path) -> int:
 
 
 def files_in(folder: Path) -> list[Path]:
-    """Return the files in a folder and below it, except hidden ones."""
+    """Return the files in a folder and below it, except hidden ones, and pipes and devices, which
+    may have no end."""
     found = (Path(at) / name for at, _, names in os.walk(folder) for name in names)
-    return sorted(path for path in found if not path.name.startswith("."))
+    return sorted(path for path in found if not path.name.startswith(".") and path.is_file())
