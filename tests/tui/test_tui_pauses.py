@@ -86,7 +86,8 @@ def test_what_was_brought_in_is_left_out_of_the_next_rests(clock: list[float]) -
         before, brought = gc.get_freeze_count(), [[] for _ in range(10_000)]
         _used(tidy.SOME)
         assert one.rest()
-        assert gc.get_freeze_count() == before, "a screen that is left next is not kept for it"
+        # Fewer where what was left out before is gone meanwhile: it is freed as anything else is.
+        assert gc.get_freeze_count() <= before, "a screen that is left next is not kept for it"
         one.grew()
         _used(tidy.SOME)
         assert one.rest()
