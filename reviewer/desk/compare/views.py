@@ -41,8 +41,8 @@ class Outcome(View, frozen=True):
 
     @property
     def gates_known(self) -> bool:
-        """Whether the failing gates are known: attempts without a verdict may fail others, so that
-        "none" cannot be said of them."""
+        """Whether the list of failing gates is complete enough to show. An attempt without a verdict
+        may fail any gate, so an empty list is not known to be "none"."""
         return self.attempts > 0 and (bool(self.gates_failing) or self.measured == self.attempts)
 
 

@@ -51,7 +51,7 @@ _OF_CLIENT = (
     *("fs/read_text_file", "fs/write_text_file", "terminal/create", "terminal/output"),
     *("terminal/release", "terminal/wait_for_exit", "terminal/kill"),
 )
-"""What an agent asks of its client: no calls of the model."""
+"""Requests from the agent to its client. They are not tool calls by the model."""
 NO_NAMES = "the protocol names kinds of tools, not tools: which were called is not measured"
 NO_TOKENS = "tokens and cost are not stated for the whole session"
 

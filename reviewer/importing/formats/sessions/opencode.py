@@ -63,7 +63,7 @@ class Exported(NamedTuple):
     info: dict[str, Any]
     messages: list[dict[str, Any]]
     beside: dict[str, Any] | None = None
-    """What is with both in an export."""
+    """Further members of an export, next to `info` and `messages`."""
 
 
 class OpenCodeReader(SessionFormat):
